@@ -1,0 +1,39 @@
+//! What `healmcp run` tells the runtime in the program, through one environment variable.
+
+use serde::{Deserialize, Serialize};
+
+/// The settings of one run; inherited by child processes.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Settings {
+    /// [`crate::VERSION`] of the command.
+    pub version: u32,
+    /// The extension's file, for the injected `sitecustomize`.
+    pub extension: String,
+    /// The folder put on `PYTHONPATH`, which the runtime takes off `sys.path` again.
+    pub inject: String,
+    /// The private folder of the sockets.
+    pub sockets: String,
+    /// The folder of compiled code.
+    pub cache: String,
+    /// Where `.healmcp/` is kept when the root cannot be written.
+    pub state: String,
+    /// Which files are wrapped.
+    pub scope: Scope,
+    /// Seconds to wait for a healer; 0 never pauses.
+    pub timeout_s: u64,
+    /// The `[tool.healmcp.guard]` table, already validated by the command.
+    pub guard: serde_json::Value,
+    /// The command as the user gave it.
+    pub command: Vec<String>,
+    /// Names this run in the journal.
+    pub session: String,
+}
+
+/// Which files are wrapped and can be healed.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Scope {
+    /// The project's folder.
+    pub root: String,
+    /// Importable names of installed packages that are in scope too.
+    pub include: Vec<String>,
+}
