@@ -1,0 +1,1 @@
+//! Runs checked HealCore over the live objects, with a journal of every write.

@@ -1,0 +1,1 @@
+//! Shows live state without running user code: values, variables, frames, exceptions.
