@@ -1,1 +1,29 @@
-//! Placeholder.
+//! HealCore: the subset of Python that healing code is written in, its checker and its typed tree.
+
+pub mod tables;
+pub mod tree;
+
+mod integer;
+mod options;
+mod violation;
+
+pub use options::{FrameName, Limits, Options, ProgramCalls};
+pub use violation::Violation;
+
+/// What a check gives: the tree where nothing was found, and all that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// The tree of the heal; nothing where there is a violation.
+    pub program: Option<tree::Program>,
+    /// All violations, sorted by line and column.
+    pub violations: Vec<Violation>,
+}
+
+/// What a check of an expression gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedExpression {
+    /// The tree of the expression; nothing where there is a violation.
+    pub expression: Option<tree::Expr>,
+    /// All violations, sorted by line and column.
+    pub violations: Vec<Violation>,
+}
