@@ -1,8 +1,134 @@
-//! Frames of the paused program: what they hold, and writing to them.
+//! Frames of the paused program: what their names mean, and writing to them.
+
+use std::ffi::{c_int, c_void};
 
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 
-/// The interpreter's version as `(3, minor)`'s minor; layouts and opcodes differ by it.
+/// The interpreter's minor version; layouts, opcodes and the meaning of `f_locals` differ by it.
 pub(crate) fn minor_version(py: Python<'_>) -> u8 {
     py.version_info().minor
+}
+
+/// Where an assignment to a name goes in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamePlace {
+    /// A variable of the function, or the namespace of a class body.
+    Local,
+    /// A variable of the module: the code of the frame reads it as such.
+    Global,
+    /// Nothing in the frame reads this name: it lives as long as the healing code.
+    Temporary,
+}
+
+/// Where assigning `name` in the frame must go so that the program sees it.
+///
+/// A function reads a name that it never assigns as a global one, so that is where a value for it belongs.
+pub(crate) fn place_of(frame: &Bound<'_, PyAny>, name: &str) -> PyResult<NamePlace> {
+    let code = frame.getattr("f_code")?;
+    if is_namespace(&code)? {
+        return Ok(NamePlace::Local);
+    }
+    for field in ["co_varnames", "co_cellvars", "co_freevars"] {
+        if code.getattr(field)?.contains(name)? {
+            return Ok(NamePlace::Local);
+        }
+    }
+    if frame.getattr("f_globals")?.contains(name)? || reads_global(&code, name)? {
+        return Ok(NamePlace::Global);
+    }
+    Ok(NamePlace::Temporary)
+}
+
+/// Whether the frame runs a module or a class body, whose names live in a mapping.
+fn is_namespace(code: &Bound<'_, PyAny>) -> PyResult<bool> {
+    const CO_OPTIMIZED: u32 = 1;
+    Ok(code.getattr("co_flags")?.extract::<u32>()? & CO_OPTIMIZED == 0)
+}
+
+/// Whether the code, or a function within it, loads the name as a global or builtin one.
+fn reads_global(code: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    if code.getattr("co_names")?.contains(name)? {
+        return Ok(true);
+    }
+    for constant in code.getattr("co_consts")?.try_iter()? {
+        let constant = constant?;
+        if constant.get_type().is(&code.get_type()) && reads_global(&constant, name)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns what the name means in the frame: local, then global, then builtin; `None` where it is unbound.
+pub(crate) fn lookup<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Some(value) = lookup_local(frame, name)? {
+        return Ok(Some(value));
+    }
+    if let Some(value) = lookup_global(frame, name)? {
+        return Ok(Some(value));
+    }
+    item(&frame.getattr("f_builtins")?, name)
+}
+
+/// Returns the local variable, `None` where it is unbound or no local one.
+pub(crate) fn lookup_local<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    item(&frame.getattr("f_locals")?, name)
+}
+
+/// Returns the variable of the frame's module, `None` where it is unbound.
+pub(crate) fn lookup_global<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    item(&frame.getattr("f_globals")?, name)
+}
+
+/// A mapping's item; exact dicts and the frame's proxy run no user code, a class body's own mapping may.
+fn item<'py>(mapping: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Ok(dict) = mapping.cast::<PyDict>() {
+        return dict.get_item(name);
+    }
+    match mapping.get_item(name) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyKeyError>(mapping.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Assigns a local or global name of the frame so that the running program sees it.
+///
+/// A [`NamePlace::Temporary`] name is nobody's: assigning it is a no-op.
+pub(crate) fn assign(
+    frame: &Bound<'_, PyAny>,
+    place: NamePlace,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    match place {
+        NamePlace::Temporary => Ok(()),
+        NamePlace::Global => frame.getattr("f_globals")?.set_item(name, value),
+        NamePlace::Local => {
+            // Read `f_locals` and write it back at once: up to 3.12 it is a snapshot, and a stale one overwrites.
+            frame.getattr("f_locals")?.set_item(PyString::intern(frame.py(), name), value)?;
+            if minor_version(frame.py()) < 13 {
+                locals_to_fast(frame);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Copies the snapshot that `f_locals` is up to 3.12 back into the running frame.
+fn locals_to_fast(frame: &Bound<'_, PyAny>) {
+    type LocalsToFast = unsafe extern "C" fn(*mut pyo3::ffi::PyObject, c_int);
+    let Some(address) = symbol(c"PyFrame_LocalsToFast") else { return };
+    // SAFETY: CPython 3.11 and 3.12 export this symbol with this signature.
+    let locals_to_fast: LocalsToFast = unsafe { std::mem::transmute::<*mut c_void, LocalsToFast>(address) };
+    // SAFETY: `frame` is a live frame object and the interpreter is attached; 0 keeps unbound names unbound.
+    unsafe { locals_to_fast(frame.as_ptr(), 0) };
+}
+
+/// The address of a function of the interpreter that the limited API does not declare.
+pub(crate) fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
+    // SAFETY: `name` is NUL-terminated; RTLD_DEFAULT searches the whole process.
+    let address = unsafe { nix::libc::dlsym(nix::libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
 }

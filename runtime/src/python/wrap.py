@@ -1,0 +1,173 @@
+"""Compiles a module with a hook behind each statement, by CPython's own ast.
+
+    S      becomes      try:
+                            S
+                        except:
+                            if HOOK.pending: raise      # no line: tracers see nothing
+                            pass                        # JUMP_LINE: only a resumed statement gets here
+
+The last statement of a function also gets an `else: return` and, behind it, `return HOOK.value` at RETURN_LINE:
+the place that the resume action `return` jumps to. HOOK is a constant; the extension puts the object in its place
+when it loads the code, and takes the location off all instructions at HOOK_LINE.
+"""
+
+import ast
+
+HOOK = "\0healmcp"
+HOOK_LINE, JUMP_LINE, RETURN_LINE = 1_000_000, 1_000_001, 1_000_002
+
+# CPython refuses more than 20 nested blocks; one is kept for `return` through a `finally`.
+MAX_BLOCKS = 19
+
+PLAIN = (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (ast.Module, ast.ClassDef) + FUNCTIONS
+
+
+def at(node, line):
+    """Returns the node, placed at one column of a line of ours."""
+    node.lineno = node.end_lineno = line
+    node.col_offset, node.end_col_offset = 0, 1
+    return node
+
+
+def hook(attribute, line):
+    """Returns the expression HOOK.attribute."""
+    return at(ast.Attribute(at(ast.Constant(HOOK), line), attribute, ast.Load()), line)
+
+
+def guarded(statement):
+    """Returns `try: statement` with our handler."""
+    decide = at(ast.If(hook("pending", HOOK_LINE), [at(ast.Raise(), HOOK_LINE)], []), HOOK_LINE)
+    handler = at(ast.ExceptHandler(None, None, [decide, at(ast.Pass(), JUMP_LINE)]), HOOK_LINE)
+    return ast.copy_location(ast.Try([statement], [handler], [], []), statement)
+
+
+def cannot_raise(statement):
+    """Says whether the statement needs no hook: it runs no code that could raise."""
+    if isinstance(statement, PLAIN):
+        return True
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    if isinstance(statement, FUNCTIONS):
+        arguments = statement.args
+        return not (
+            statement.decorator_list
+            or statement.returns
+            or arguments.defaults
+            or any(arguments.kw_defaults)
+            or getattr(statement, "type_params", None)
+            or any(a.annotation for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
+            or any(a and a.annotation for a in (arguments.vararg, arguments.kwarg))
+        )
+    return False
+
+
+def suites(statement):
+    """Yields (owner, field, blocks): the statement's suites and how many blocks CPython opens around each."""
+    if isinstance(statement, ast.If):
+        while True:  # an `elif` chain is as long as its author liked: no recursion
+            yield statement, "body", 0
+            if len(statement.orelse) != 1 or not isinstance(statement.orelse[0], ast.If):
+                break
+            statement = statement.orelse[0]
+        yield statement, "orelse", 0
+    elif isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+        yield statement, "body", 1
+        yield statement, "orelse", 0
+    elif isinstance(statement, (ast.With, ast.AsyncWith)):
+        yield statement, "body", len(statement.items)
+    elif isinstance(statement, ast.Match):
+        for case in statement.cases:
+            yield case, "body", 0
+    elif isinstance(statement, (ast.Try, ast.TryStar)):
+        outer = 1 if statement.finalbody else 0
+        yield statement, "body", outer + 1
+        yield statement, "orelse", outer
+        for handler in statement.handlers:
+            yield handler, "body", outer + 2
+        yield statement, "finalbody", 1
+
+
+def blocks_inside(statement):
+    """Returns how many blocks CPython nests within the statement as it is written."""
+    deepest = 0
+    for owner, field, blocks in suites(statement):
+        body = getattr(owner, field)
+        if body:
+            deepest = max(deepest, blocks + max(map(blocks_inside, body)))
+    return deepest
+
+
+def wrap_suite(body, depth):
+    """Returns the suite with a hook behind each statement; `depth` blocks are open around it."""
+    return [wrap_statement(statement, depth) for statement in body]
+
+
+def wrap_statement(statement, depth):
+    wrapped = not cannot_raise(statement) and depth + 1 + max(1, blocks_inside(statement)) <= MAX_BLOCKS
+    if isinstance(statement, FUNCTIONS + (ast.ClassDef,)):
+        wrap_scope(statement)
+    for owner, field, blocks in suites(statement):
+        body = getattr(owner, field)
+        if body:
+            setattr(owner, field, wrap_suite(body, depth + wrapped + blocks))
+    return guarded(statement) if wrapped else statement
+
+
+def first_to_wrap(scope):
+    """Returns the index of the first statement after the docstring and the `from __future__` imports."""
+    body, index = scope.body, 0
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+        index = 1
+    while index < len(body) and isinstance(body[index], ast.ImportFrom) and body[index].module == "__future__":
+        index += 1
+    return index
+
+
+def is_async_generator(function):
+    """Says whether the function may not return a value."""
+    if not isinstance(function, ast.AsyncFunctionDef):
+        return False
+    todo = list(function.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, FUNCTIONS + (ast.ClassDef, ast.Lambda)):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def add_return(function, first):
+    """Adds the place that the resume action `return` jumps to, behind the last statement that has a hook."""
+    body = function.body
+    last = len(body) - 1
+    while last >= first and not (isinstance(body[last], ast.Try) and body[last].handlers and is_ours(body[last])):
+        last -= 1
+    if last < first:
+        return
+    value = None if is_async_generator(function) else hook("value", RETURN_LINE)
+    body[last].orelse = body[last + 1 :] + [at(ast.Return(None), HOOK_LINE)]
+    body[last + 1 :] = [at(ast.Return(value), RETURN_LINE)]
+
+
+def is_ours(statement):
+    return statement.handlers[-1].lineno == HOOK_LINE
+
+
+def wrap_scope(scope):
+    """Wraps the body of a module, class or function in place."""
+    if not scope.body:
+        return
+    first = first_to_wrap(scope)
+    scope.body[first:] = wrap_suite(scope.body[first:], 0)
+    if isinstance(scope, FUNCTIONS):
+        add_return(scope, first)
+
+
+def compile_wrapped(source, filename, mode_flags=0, optimize=-1):
+    """Returns the module's code with hooks; raises what `compile` raises for bad source."""
+    tree = ast.parse(source, filename) if isinstance(source, (bytes, str)) else source
+    wrap_scope(tree)
+    return compile(tree, filename, "exec", mode_flags, True, optimize)
