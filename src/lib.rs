@@ -1,1 +1,10 @@
-//! Placeholder.
+//! The command line of healmcp: it starts programs with the runtime inside and speaks for people to those that pause.
+
+pub mod cli;
+mod client;
+mod commands;
+mod config;
+mod error;
+mod folders;
+mod launch;
+mod render;

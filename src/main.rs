@@ -1,2 +1,5 @@
-//! Placeholder.
-fn main() {}
+//! `healmcp`.
+
+fn main() -> std::process::ExitCode {
+    healmcp::cli::main()
+}

@@ -1,0 +1,48 @@
+//! The command line: its commands and what becomes of their results.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::run;
+use crate::error::Result;
+use crate::render::{Done, print, print_error};
+
+/// Heal a running Python program where it would die of an exception.
+#[derive(Debug, Parser)]
+#[command(
+    name = "healmcp",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+}
+
+/// Runs the command of this process's arguments.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli.command) {
+        Ok(done) => {
+            print(&done.text);
+            ExitCode::from(done.code)
+        }
+        Err(error) => {
+            print_error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<Done> {
+    match command {
+        Command::Run(args) => match run::run(&args)? {},
+    }
+}

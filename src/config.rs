@@ -1,0 +1,222 @@
+//! Reads `[tool.healmcp]` of a project's `pyproject.toml`; a key that is not known is an error with its line.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Error, Result};
+use crate::folders::cannot;
+
+/// What a project says about healmcp.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Config {
+    /// `include`: importable names of installed packages that are in scope too.
+    pub(crate) include: Vec<String>,
+    /// `timeout`: seconds to wait for a healer.
+    pub(crate) timeout_s: Option<u64>,
+    /// `[tool.healmcp.guard]`; `{}` when there is none.
+    pub(crate) guard: Value,
+}
+
+const KEYS: [&str; 3] = ["include", "timeout", "guard"];
+
+/// Reads the configuration of the project at `root`; without a `pyproject.toml` it is empty.
+pub(crate) fn read(root: &Path) -> Result<Config> {
+    let path = root.join("pyproject.toml");
+    match fs::read_to_string(&path) {
+        Ok(text) => parse(&text, &path.display().to_string()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => parse("", "pyproject.toml"),
+        Err(error) => Err(cannot("read", &path, &error)),
+    }
+}
+
+/// Parses the text of a `pyproject.toml` that errors call `file`.
+pub(crate) fn parse(text: &str, file: &str) -> Result<Config> {
+    let source = Source { text, file };
+    let document = DeTable::parse(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        source.error(
+            start,
+            error.message(),
+            "correct the file: `python -m tomllib` would refuse it too",
+        )
+    })?;
+    let mut config = Config {
+        guard: Value::Object(serde_json::Map::new()),
+        ..Config::default()
+    };
+    let Some(tool) = document
+        .get_ref()
+        .get("tool")
+        .and_then(|tool| tool.get_ref().as_table())
+    else {
+        return Ok(config);
+    };
+    let Some(ours) = tool.get("healmcp") else {
+        return Ok(config);
+    };
+    let Some(table) = ours.get_ref().as_table() else {
+        return Err(source.wrong_type(ours, "[tool.healmcp]", "a table"));
+    };
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            "include" => config.include = source.names(value)?,
+            "timeout" => config.timeout_s = Some(source.seconds(value)?),
+            "guard" => config.guard = source.guard(value)?,
+            unknown => return Err(source.unknown_key(key.span().start, unknown, "[tool.healmcp]", &KEYS)),
+        }
+    }
+    Ok(config)
+}
+
+/// The text that is being read, for the lines of errors.
+struct Source<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+impl Source<'_> {
+    fn names(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>> {
+        let wrong = || self.wrong_type(value, "include", "a list of package names, such as [\"shop\"]");
+        let items = value.get_ref().as_array().ok_or_else(wrong)?;
+        items
+            .iter()
+            .map(|item| item.get_ref().as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect()
+    }
+
+    fn seconds(&self, value: &Spanned<DeValue<'_>>) -> Result<u64> {
+        let integer = value.get_ref().as_integer();
+        integer
+            .and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok())
+            .ok_or_else(|| self.wrong_type(value, "timeout", "a whole number of seconds"))
+    }
+
+    fn guard(&self, value: &Spanned<DeValue<'_>>) -> Result<Value> {
+        if !value.get_ref().is_table() {
+            return Err(self.wrong_type(value, "guard", "a table"));
+        }
+        Ok(to_json(value.get_ref()))
+    }
+
+    fn wrong_type(&self, value: &Spanned<DeValue<'_>>, key: &str, wanted: &str) -> Error {
+        let found = value.get_ref().type_str();
+        self.error(
+            value.span().start,
+            &format!("`{key}` is of type {found}"),
+            &format!("write {wanted}"),
+        )
+    }
+
+    fn unknown_key(&self, offset: usize, unknown: &str, table: &str, known: &[&str]) -> Error {
+        self.error(
+            offset,
+            &format!("unknown key `{unknown}` in {table}"),
+            &nearest(unknown, known).map_or_else(
+                || format!("the keys are {}", known.join(", ")),
+                |nearest| format!("did you mean `{nearest}`? the keys are {}", known.join(", ")),
+            ),
+        )
+    }
+
+    fn error(&self, offset: usize, message: &str, hint: &str) -> Error {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        Error::usage(format!("{}:{line}: {message}", self.file), hint)
+    }
+}
+
+/// Returns the known word that `unknown` was probably meant to be.
+fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let scored = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(unknown, known), *known));
+    let (score, nearest) = scored.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    (score > 0.7).then_some(nearest)
+}
+
+fn to_json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map_or_else(|_| integer.as_str().into(), Value::from),
+        DeValue::Float(float) => float
+            .as_str()
+            .parse::<f64>()
+            .map_or_else(|_| float.as_str().into(), Value::from),
+        DeValue::Datetime(moment) => Value::String(moment.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &str) {
+        let said = match parse(text, "pyproject.toml") {
+            Ok(config) => format!("{:?} {:?} {}", config.include, config.timeout_s, config.guard),
+            Err(error) => format!("{error} ({})", error.hint()),
+        };
+        assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn a_project_without_a_table_says_nothing() {
+        check("", "[] None {}");
+        check("[tool.ruff]\nline-length = 110\n", "[] None {}");
+    }
+
+    #[test]
+    fn all_keys_are_read() {
+        check(
+            "[tool.healmcp]\ninclude = [\"a\", 'b']\ntimeout = 1_000\n[tool.healmcp.guard]\non-unconfirmed = \"ask\"\n\
+             [[tool.healmcp.guard.protected]]\nop = \"shop.pay\"\ncontrol = true\n",
+            r#"["a", "b"] Some(1000) {"on-unconfirmed":"ask","protected":[{"op":"shop.pay","control":true}]}"#,
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line_and_its_neighbour() {
+        check(
+            "[project]\nname = 'x'\n\n[tool.healmcp]\nincludes = []\n",
+            "pyproject.toml:5: unknown key `includes` in [tool.healmcp] \
+             (did you mean `include`? the keys are include, timeout, guard)",
+        );
+        check(
+            "[tool.healmcp]\nzz = 1\n",
+            "pyproject.toml:2: unknown key `zz` in [tool.healmcp] (the keys are include, timeout, guard)",
+        );
+    }
+
+    #[test]
+    fn wrong_types_say_what_to_write() {
+        check(
+            "[tool.healmcp]\ntimeout = '5'\n",
+            "pyproject.toml:2: `timeout` is of type string (write a whole number of seconds)",
+        );
+        check(
+            "[tool.healmcp]\ninclude = 'shop'\n",
+            "pyproject.toml:2: `include` is of type string (write a list of package names, such as [\"shop\"])",
+        );
+        check(
+            "[tool]\nhealmcp = 1\n",
+            "pyproject.toml:2: `[tool.healmcp]` is of type integer (write a table)",
+        );
+    }
+
+    #[test]
+    fn broken_toml_has_a_line() {
+        let error = parse("[tool]\nx = \n", "pyproject.toml").unwrap_err();
+        assert!(error.to_string().starts_with("pyproject.toml:2: "), "{error}");
+    }
+}
