@@ -49,22 +49,37 @@ fn section(tool: &Tool) -> String {
     };
     let mut section = format!("\n## `{}`\n\n{}\n\n*{effect}*\n", tool.name, tool.description());
     let schema = tool.input_schema();
-    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else {
+    let Some(properties) = schema["properties"]
+        .as_object()
+        .filter(|properties| !properties.is_empty())
+    else {
         return section;
     };
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     section.push_str("\n| argument | type | meaning |\n| --- | --- | --- |\n");
     for (name, property) in properties {
         let kind = match property["enum"].as_array() {
-            Some(words) => words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or_default())).collect::<Vec<_>>().join(", "),
+            Some(words) => words
+                .iter()
+                .map(|word| format!("`{}`", word.as_str().unwrap_or_default()))
+                .collect::<Vec<_>>()
+                .join(", "),
             None => property["type"].as_str().unwrap_or("any").to_owned(),
         };
         let range = match (&property["minimum"], &property["maximum"]) {
             (Value::Number(low), Value::Number(high)) => format!(" {low}..{high}"),
             _ => String::new(),
         };
-        let need = if required.iter().any(|it| it == name) { ", required" } else { "" };
-        let meaning = property["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let need = if required.iter().any(|it| it == name) {
+            ", required"
+        } else {
+            ""
+        };
+        let meaning = property["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('\n', " ")
+            .replace('|', "\\|");
         section.push_str(&format!("| `{name}` | {kind}{range}{need} | {meaning} |\n"));
     }
     section
@@ -131,7 +146,12 @@ mod tests {
         assert!(INSTRUCTIONS.len() < 1_500, "{}", INSTRUCTIONS.len());
         for tool in TOOLS {
             let description = tool.description();
-            assert!((40..600).contains(&description.len()), "{}: {}", tool.name, description.len());
+            assert!(
+                (40..600).contains(&description.len()),
+                "{}: {}",
+                tool.name,
+                description.len()
+            );
             assert!(tool.name.len() <= 24, "{}", tool.name);
         }
     }
@@ -154,9 +174,15 @@ mod tests {
         match schema {
             Value::Object(members) => {
                 for word in ["$ref", "anyOf", "oneOf", "allOf", "format"] {
-                    assert!(!members.get(word).is_some_and(|it| !it.is_object()), "{tool}: {word} in {schema}");
+                    assert!(
+                        !members.get(word).is_some_and(|it| !it.is_object()),
+                        "{tool}: {word} in {schema}"
+                    );
                 }
-                assert!(!members.get("type").is_some_and(Value::is_array), "{tool}: a list of types in {schema}");
+                assert!(
+                    !members.get("type").is_some_and(Value::is_array),
+                    "{tool}: a list of types in {schema}"
+                );
                 members.values().for_each(|it| check_portable(tool, it));
             }
             Value::Array(items) => items.iter().for_each(|it| check_portable(tool, it)),

@@ -55,14 +55,20 @@ impl ToolError {
     pub fn gone(crash_id: &str) -> Self {
         Self::new(
             ErrorKind::Gone,
-            format!("the program of crash {crash_id:?} has gone: it ended or was killed, and its state is lost"),
+            format!(
+                "the program of crash {crash_id:?} has gone: it ended or was killed, and its state is lost"
+            ),
             "list_crashes() shows the crashes that still wait; run the program again under `healmcp run` to meet this one again",
         )
     }
 
     /// Builds the error for a caller that has given up.
     pub fn cancelled() -> Self {
-        Self::new(ErrorKind::Cancelled, "the caller cancelled this call", "nothing was changed by the waiting")
+        Self::new(
+            ErrorKind::Cancelled,
+            "the caller cancelled this call",
+            "nothing was changed by the waiting",
+        )
     }
 
     /// Builds the error for a fault of ours or of the machine.
@@ -80,7 +86,10 @@ impl ToolError {
 
     /// Adds the ids that exist to an error about one that does not.
     pub(crate) fn naming(self, crashes: &[CrashSummary]) -> Self {
-        if !matches!(self.kind, ErrorKind::UnknownCrash | ErrorKind::Gone | ErrorKind::Refused(FailureKind::UnknownCrash)) {
+        if !matches!(
+            self.kind,
+            ErrorKind::UnknownCrash | ErrorKind::Gone | ErrorKind::Refused(FailureKind::UnknownCrash)
+        ) {
             return self;
         }
         let hint = if crashes.is_empty() {
@@ -124,7 +133,13 @@ mod tests {
 
     #[test]
     fn an_error_is_its_cause_and_the_next_step() {
-        let error = ToolError::input("frame 9 does not exist", "get_crash(crash_id=\"c1\") lists the frames");
-        assert_eq!(error.block(), "frame 9 does not exist\nnext: get_crash(crash_id=\"c1\") lists the frames");
+        let error = ToolError::input(
+            "frame 9 does not exist",
+            "get_crash(crash_id=\"c1\") lists the frames",
+        );
+        assert_eq!(
+            error.block(),
+            "frame 9 does not exist\nnext: get_crash(crash_id=\"c1\") lists the frames"
+        );
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod schema;
 
 mod crash;
+mod heal;
 mod source;
 
 mod document;
@@ -30,6 +31,12 @@ pub use world::World;
 /// All tools, in the order in which a healer uses them.
 pub static TOOLS: &[Tool] = &[
     Tool::of::<crash::ListCrashes>(),
+    Tool::of::<crash::GetCrash>(),
+    Tool::of::<crash::GetFrame>(),
+    Tool::of::<crash::Evaluate>(),
+    Tool::of::<heal::CheckHeal>(),
+    Tool::of::<heal::Resume>(),
+    Tool::of::<heal::Abort>(),
 ];
 
 /// What a server of these tools tells a model before anything else.

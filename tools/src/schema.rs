@@ -18,11 +18,15 @@ fn plain(
     settings: SchemaSettings,
     schema_of: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 ) -> Value {
-    let mut generator = settings.with(|settings| settings.inline_subschemas = true).into_generator();
+    let mut generator = settings
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator();
     let mut schema = Value::from(schema_of(&mut generator));
     simplify(&mut schema);
     if let Value::Object(members) = &mut schema {
-        members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        members
+            .entry("properties")
+            .or_insert_with(|| Value::Object(Map::new()));
     }
     schema
 }
@@ -33,7 +37,11 @@ pub(crate) fn split(mut schema: Value) -> (String, Value) {
         Value::Object(members) => members.shift_remove("description"),
         _ => None,
     };
-    let description = description.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+    let description = description
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     (description, schema)
 }
 
@@ -42,19 +50,31 @@ pub(crate) fn usage(schema: &Value) -> String {
     let Some(properties) = schema["properties"].as_object() else {
         return "no arguments".to_owned();
     };
-    let is_required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|it| it == name));
+    let is_required = |name: &str| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|names| names.iter().any(|it| it == name))
+    };
     let described: Vec<String> = properties
         .iter()
         .map(|(name, property)| {
             let mark = if is_required(name) { "" } else { "?" };
             let kind = match property["enum"].as_array() {
-                Some(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|"),
+                Some(words) => words
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .collect::<Vec<_>>()
+                    .join("|"),
                 None => property["type"].as_str().unwrap_or("value").to_owned(),
             };
             format!("{name}{mark}: {kind}")
         })
         .collect();
-    if described.is_empty() { "no arguments".to_owned() } else { described.join(", ") }
+    if described.is_empty() {
+        "no arguments".to_owned()
+    } else {
+        described.join(", ")
+    }
 }
 
 /// Absent means default, so that `null` need not be a type; some clients know no type lists and no `format`.

@@ -72,7 +72,10 @@ impl World for Scripted {
     }
 
     fn ask(&self, crash_id: &str, request: Request) -> Result<Reply, ToolError> {
-        self.asked.lock().unwrap().push(serde_json::to_string(&request).unwrap());
+        self.asked
+            .lock()
+            .unwrap()
+            .push(serde_json::to_string(&request).unwrap());
         match self.replies.lock().unwrap().pop_front() {
             Some(reply) => reply,
             None => Err(ToolError::unknown_crash(crash_id)),

@@ -32,7 +32,11 @@ pub(crate) fn within<N: Copy + PartialOrd + std::fmt::Display>(
         None => Ok(default),
         Some(number) if allowed.contains(&number) => Ok(number),
         Some(number) => Err(ToolError::input(
-            format!("{name} is {number}, but must be from {} to {}", allowed.start(), allowed.end()),
+            format!(
+                "{name} is {number}, but must be from {} to {}",
+                allowed.start(),
+                allowed.end()
+            ),
             format!("call again with {name} in that range, or leave it out for {default}"),
         )),
     }
@@ -57,7 +61,10 @@ pub(crate) fn fit(text: String, max_chars: usize, more: &str) -> String {
         return text;
     }
     let room = max_chars.saturating_sub(more.chars().count() + 60);
-    let cut: usize = text.char_indices().nth(room).map_or(text.len(), |(offset, _)| offset);
+    let cut: usize = text
+        .char_indices()
+        .nth(room)
+        .map_or(text.len(), |(offset, _)| offset);
     let end = match text[..cut].rfind('\n') {
         // A first line longer than the budget is cut inside.
         None | Some(0) => cut,
@@ -65,7 +72,10 @@ pub(crate) fn fit(text: String, max_chars: usize, more: &str) -> String {
     };
     let n_lines = text[end..].lines().filter(|line| !line.is_empty()).count();
     let n_left = n_chars - text[..end].chars().count();
-    format!("{}\n… cut here: {n_lines} more lines, {n_left} characters; {more}", &text[..end])
+    format!(
+        "{}\n… cut here: {n_lines} more lines, {n_left} characters; {more}",
+        &text[..end]
+    )
 }
 
 /// Writes a Python-like string argument: names in hints can be copied as they are.
@@ -76,6 +86,28 @@ pub(crate) fn quoted(text: &str) -> String {
 /// `function (file.py:12)`.
 pub(crate) fn place(location: &Location) -> String {
     format!("{} ({}:{})", location.function, location.file, location.line)
+}
+
+/// `function (file.py:12)` with the file as `read_code` takes it: below the root, or below `site-packages`.
+pub(crate) fn short_place(location: &Location, root: &str) -> String {
+    format!(
+        "{} ({}:{})",
+        location.function,
+        short_path(&location.file, root),
+        location.line
+    )
+}
+
+/// Cuts a root or the folder of installed packages off a path.
+pub(crate) fn short_path<'a>(file: &'a str, root: &str) -> &'a str {
+    let below = |folder: &str| file.strip_prefix(folder)?.strip_prefix('/');
+    if let Some(short) = (!root.is_empty()).then(|| below(root)).flatten() {
+        return short;
+    }
+    match file.rsplit_once("/site-packages/") {
+        Some((_, short)) => short,
+        None => file,
+    }
 }
 
 /// One crash in one line.
@@ -123,7 +155,11 @@ mod tests {
     #[test]
     fn a_cut_falls_between_lines_and_names_the_next_call() {
         let text = "0123456789\n".repeat(30);
-        check_fit(&text, 90, "0123456789\n0123456789\n… cut here: 28 more lines, 309 characters; get more");
+        check_fit(
+            &text,
+            90,
+            "0123456789\n0123456789\n… cut here: 28 more lines, 309 characters; get more",
+        );
     }
 
     #[test]

@@ -100,11 +100,13 @@ impl Tool {
 impl Context<'_> {
     /// Asks the program of this crash; an error about the id names those that exist.
     pub(crate) fn ask(&self, crash_id: &str, request: Request) -> Result<Reply, ToolError> {
-        self.world.ask(crash_id, request).map_err(|error| match self.world.crashes() {
-            Ok(crashes) => error.naming(&crashes),
-            // The first error says more than the second would.
-            Err(_) => error,
-        })
+        self.world
+            .ask(crash_id, request)
+            .map_err(|error| match self.world.crashes() {
+                Ok(crashes) => error.naming(&crashes),
+                // The first error says more than the second would.
+                Err(_) => error,
+            })
     }
 }
 
@@ -112,8 +114,21 @@ fn run<T: TypedTool>(cx: &Context<'_>, arguments: Value) -> Result<Answer, ToolE
     let input = serde_json::from_value(arguments).map_err(|error| {
         ToolError::input(
             format!("the arguments of {} do not fit: {error}", T::NAME),
-            format!("call {} again with {}", T::NAME, schema::usage(&schema::of_input::<T::Input>())),
+            format!(
+                "call {} again with {}",
+                T::NAME,
+                schema::usage(&schema::of_input::<T::Input>())
+            ),
         )
     })?;
     T::run(cx, input)
+}
+
+/// Builds the error for a reply of the wrong kind.
+pub(crate) fn unexpected(reply: &Reply) -> ToolError {
+    let kind = serde_json::to_value(reply).map_or_else(|_| String::new(), |reply| reply["kind"].to_string());
+    ToolError::fault(
+        format!("the program answered with {kind}, which does not fit the request"),
+        "healmcp and the program's runtime may be of different versions: `healmcp doctor` compares them",
+    )
 }

@@ -83,24 +83,37 @@ impl TypedTool for ListCrashes {
         let start = match &input.cursor {
             None => 0,
             Some(cursor) => {
-                1 + found.iter().position(|crash| &crash.crash_id == cursor).ok_or_else(|| {
-                    ToolError::input("this cursor is not one of this list (any more)", "list_crashes() without a cursor")
-                })?
+                1 + found
+                    .iter()
+                    .position(|crash| &crash.crash_id == cursor)
+                    .ok_or_else(|| {
+                        ToolError::input(
+                            "this cursor is not one of this list (any more)",
+                            "list_crashes() without a cursor",
+                        )
+                    })?
             }
         };
         let shown: Vec<&CrashSummary> = found.iter().skip(start).take(limit).collect();
         let n_left = found.len() - start - shown.len();
-        let next_cursor = shown.last().filter(|_| n_left > 0).map(|crash| crash.crash_id.clone());
+        let next_cursor = shown
+            .last()
+            .filter(|_| n_left > 0)
+            .map(|crash| crash.crash_id.clone());
         let next = match shown.first() {
             Some(crash) if crash.status == CrashStatus::Paused => {
                 format!("get_crash(crash_id={})", text::quoted(&crash.crash_id))
             }
             Some(_) => "these are over; list_crashes() shows the paused ones".to_owned(),
-            None => "no crash waits: start a program with `healmcp run -- CMD`, then list_crashes(wait_s=25)".to_owned(),
+            None => "no crash waits: start a program with `healmcp run -- CMD`, then list_crashes(wait_s=25)"
+                .to_owned(),
         };
         let mut lines: Vec<String> = shown.iter().map(|crash| text::one_line(crash)).collect();
         if let Some(cursor) = &next_cursor {
-            lines.push(format!("… {n_left} more: list_crashes(cursor={})", text::quoted(cursor)));
+            lines.push(format!(
+                "… {n_left} more: list_crashes(cursor={})",
+                text::quoted(cursor)
+            ));
         }
         lines.push(format!("next: {next}"));
         let output = Output {
@@ -145,7 +158,10 @@ fn line(crash: &CrashSummary) -> Line {
         attempts: crash.n_attempts,
         seconds_left: crash.seconds_left,
         held_by: crash.held_by.as_ref().map(|holder| {
-            format!("{} (pid {}, idle for {} s)", holder.name, holder.pid, holder.idle_s)
+            format!(
+                "{} (pid {}, idle for {} s)",
+                holder.name, holder.pid, holder.idle_s
+            )
         }),
     }
 }
@@ -206,7 +222,10 @@ mod tests {
     #[test]
     fn arguments_that_do_not_fit_are_named() {
         let said = Scripted::with(vec![]).call("list_crashes", json!({"limits": 2}));
-        assert!(said.starts_with("error: the arguments of list_crashes do not fit: unknown field `limits`"), "{said}");
+        assert!(
+            said.starts_with("error: the arguments of list_crashes do not fit: unknown field `limits`"),
+            "{said}"
+        );
         assert!(said.contains("limit?: integer"), "{said}");
     }
 }
