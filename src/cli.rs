@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::run;
+use crate::commands::{abort, check, crashes, eval, frame, read, resume, run, search, show};
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
 
@@ -24,12 +24,21 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Crashes(crashes::Args),
+    Show(show::Args),
+    Frame(frame::Args),
+    Eval(eval::Args),
+    Search(search::Args),
+    Read(read::Args),
+    Check(check::Args),
+    Resume(resume::Args),
+    Abort(abort::Args),
 }
 
 /// Runs the command of this process's arguments.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match dispatch(cli.command) {
+    match dispatch(&cli.command) {
         Ok(done) => {
             print(&done.text);
             ExitCode::from(done.code)
@@ -41,8 +50,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn dispatch(command: Command) -> Result<Done> {
+fn dispatch(command: &Command) -> Result<Done> {
     match command {
-        Command::Run(args) => match run::run(&args)? {},
+        Command::Run(args) => match run::run(args)? {},
+        Command::Crashes(args) => crashes::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Frame(args) => frame::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Search(args) => search::run(args),
+        Command::Read(args) => read::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Resume(args) => resume::run(args),
+        Command::Abort(args) => abort::run(args),
     }
 }

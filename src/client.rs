@@ -1,18 +1,23 @@
 //! Reaches the programs of this user: finds their sockets, asks, and says clearly when one is gone.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, setsockopt, socket, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike};
-use protocol::{Answer, Client as ClientName, CrashSummary, Envelope, Failure, FailureKind, Reply, Request};
+use protocol::{
+    Answer, Client as ClientName, CrashStatus, CrashSummary, Envelope, Failure, FailureKind, Reply, Request,
+};
+use tools::{ErrorKind, ToolError};
 
 use crate::folders::check_private;
 
@@ -26,11 +31,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LIST_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The programs of one user, seen from one client session.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Client {
     folder: PathBuf,
     uid: u32,
     name: ClientName,
+    /// Which program each crash was last seen in: to ask it directly, and to know that it has gone.
+    seen: Mutex<HashMap<String, Peer>>,
 }
 
 /// One program with a socket.
@@ -44,14 +51,14 @@ pub(crate) struct Peer {
 impl Client {
     /// Makes a client of the sockets in `folder`, which belong to the user `uid`, under a name for people.
     pub(crate) fn new(folder: PathBuf, uid: u32, name: &str) -> Self {
-        let session = format!("{:016x}", random());
         Self {
             folder,
             uid,
             name: ClientName {
                 name: name.to_owned(),
-                session,
+                session: format!("{:016x}", random()),
             },
+            seen: Mutex::default(),
         }
     }
 
@@ -64,15 +71,14 @@ impl Client {
     }
 
     /// Lists the programs that have a socket, and removes the sockets of programs that have gone.
-    pub(crate) fn peers(&self) -> Result<Vec<Peer>, Failure> {
+    pub(crate) fn peers(&self) -> Result<Vec<Peer>, ToolError> {
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
         check_private(&self.folder, self.uid)
-            .map_err(|error| Failure::new(FailureKind::Internal, error.to_string(), error.hint()))?;
+            .map_err(|error| ToolError::fault(error.to_string(), error.hint()))?;
         let entries = fs::read_dir(&self.folder).map_err(|error| {
-            Failure::new(
-                FailureKind::Internal,
+            ToolError::fault(
                 format!("cannot read the folder of the sockets: {error}"),
                 "run `healmcp doctor`",
             )
@@ -89,8 +95,9 @@ impl Client {
         Ok(peers)
     }
 
-    /// Lists the crashes of all programs, all asked at once; a program that does not answer in time is left out.
-    pub(crate) fn crashes(&self) -> Result<Vec<(Peer, CrashSummary)>, Failure> {
+    /// Lists the crashes of all programs, paused ones first; all are asked at once, and a program that does not answer
+    /// in time is left out.
+    pub(crate) fn crashes(&self) -> Result<Vec<CrashSummary>, ToolError> {
         let peers = self.peers()?;
         let answers: Vec<_> = thread::scope(|scope| {
             let asked: Vec<_> = peers
@@ -103,52 +110,53 @@ impl Client {
                 .collect()
         });
         let mut crashes = Vec::new();
-        for (peer, answer) in peers.into_iter().zip(answers) {
+        for answer in answers {
             match answer {
-                Ok(found) => crashes.extend(found.into_iter().map(|crash| (peer.clone(), crash))),
+                Ok(found) => crashes.extend(found),
                 // Another version is worth knowing; anything else means that the program is going or busy.
-                Err(failure) if failure.kind == FailureKind::Version => return Err(failure),
+                Err(error) if error.kind == ErrorKind::Refused(FailureKind::Version) => return Err(error),
                 Err(_) => {}
             }
         }
+        crashes.sort_by_key(|crash| {
+            (
+                crash.status != CrashStatus::Paused,
+                std::cmp::Reverse(crash.paused_at),
+            )
+        });
         Ok(crashes)
     }
 
     /// Lists the crashes of one program.
-    pub(crate) fn crashes_of(&self, peer: &Peer) -> Result<Vec<CrashSummary>, Failure> {
+    pub(crate) fn crashes_of(&self, peer: &Peer) -> Result<Vec<CrashSummary>, ToolError> {
         match self.ask_within(peer, Request::List, LIST_PATIENCE)? {
-            Reply::Crashes { crashes } => Ok(crashes),
+            Reply::Crashes { crashes } => {
+                let mut seen = self.seen();
+                seen.extend(crashes.iter().map(|crash| (crash.crash_id.clone(), peer.clone())));
+                Ok(crashes)
+            }
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Finds the program that a crash belongs to.
-    pub(crate) fn peer_of(&self, crash_id: &str) -> Result<Peer, Failure> {
-        let crashes = self.crashes()?;
-        let known: Vec<&str> = crashes.iter().map(|(_, crash)| crash.crash_id.as_str()).collect();
-        match crashes.iter().find(|(_, crash)| crash.crash_id == crash_id) {
-            Some((peer, _)) => Ok(peer.clone()),
-            None => Err(Failure::new(
-                FailureKind::UnknownCrash,
-                format!(
-                    "no program here has a crash `{crash_id}`: the program that it belonged to has exited, or the id is wrong"
-                ),
-                match known.as_slice() {
-                    [] => "no program is paused; start one with `healmcp run -- COMMAND`".to_owned(),
-                    known => format!("the crashes that can be reached are {}", known.join(", ")),
-                },
-            )),
-        }
-    }
-
     /// Asks the program that `crash_id` belongs to.
-    pub(crate) fn ask_crash(&self, crash_id: &str, request: Request) -> Result<Reply, Failure> {
-        let peer = self.peer_of(crash_id)?;
+    pub(crate) fn ask_crash(&self, crash_id: &str, request: Request) -> Result<Reply, ToolError> {
+        let peer = self.seen().get(crash_id).cloned();
+        let peer = match peer {
+            Some(peer) => peer,
+            None => {
+                self.crashes()?;
+                self.seen()
+                    .get(crash_id)
+                    .cloned()
+                    .ok_or_else(|| ToolError::unknown_crash(crash_id))?
+            }
+        };
         self.ask(&peer, request)
     }
 
     /// Asks one program and waits for the answer.
-    pub(crate) fn ask(&self, peer: &Peer, request: Request) -> Result<Reply, Failure> {
+    pub(crate) fn ask(&self, peer: &Peer, request: Request) -> Result<Reply, ToolError> {
         let own_wait = match &request {
             Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => {
                 Duration::from_millis(*wait_ms)
@@ -162,41 +170,41 @@ impl Client {
         self.ask_within(peer, request, PATIENCE + own_wait)
     }
 
-    fn ask_within(&self, peer: &Peer, request: Request, patience: Duration) -> Result<Reply, Failure> {
+    fn ask_within(&self, peer: &Peer, request: Request, patience: Duration) -> Result<Reply, ToolError> {
         let crash_id = crash_of(&request).map(str::to_owned);
         let envelope = Envelope {
             version: protocol::VERSION,
             client: self.name.clone(),
             request,
         };
-        let fault = |error: io::Error| failure_of(&error, peer, crash_id.as_deref(), patience);
+        let fault = |error: io::Error| error_of(&error, peer, crash_id.as_deref(), patience);
         let stream = self.connect(peer, patience).map_err(fault)?;
         let answer = exchange(&stream, &envelope).map_err(fault)?;
         match answer {
             Answer::Ok(reply) => Ok(reply),
-            Answer::Failed(failure) => Err(failure),
+            Answer::Failed(failure) => Err(failure.into()),
         }
     }
 
     /// Connects to a socket that is ours: its file and the process that listens belong to this user.
     fn connect(&self, peer: &Peer, patience: Duration) -> io::Result<UnixStream> {
+        let foreign = |what: &str| {
+            let message = format!("{} {what}", peer.socket.display());
+            io::Error::new(io::ErrorKind::PermissionDenied, message)
+        };
         let found = fs::symlink_metadata(&peer.socket)?;
         if !found.file_type().is_socket() || found.uid() != self.uid {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                format!("{} is not a socket of this user", peer.socket.display()),
-            ));
+            return Err(foreign("is not a socket of this user"));
         }
         let stream = connect_within(&peer.socket, patience)?;
-        if let Some(uid) = peer_uid(&stream)?
-            && uid != self.uid
-        {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                format!("{} is served by the user with id {uid}", peer.socket.display()),
-            ));
+        match peer_uid(&stream)? {
+            Some(uid) if uid != self.uid => Err(foreign(&format!("is served by the user with id {uid}"))),
+            Some(_) | None => Ok(stream),
         }
-        Ok(stream)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, HashMap<String, Peer>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -214,7 +222,7 @@ impl Peer {
             matches!(
                 connect_within(&self.socket, LIST_PATIENCE),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused
-            ) && !self.is_python_starting()
+            ) && !self.is_starting()
         } else {
             true
         };
@@ -226,7 +234,7 @@ impl Peer {
     }
 
     /// Between `bind` and `listen` a socket refuses connections; a young one is given the time to listen.
-    fn is_python_starting(&self) -> bool {
+    fn is_starting(&self) -> bool {
         let modified = fs::symlink_metadata(&self.socket).and_then(|found| found.modified());
         modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age < LIST_PATIENCE))
     }
@@ -269,30 +277,20 @@ fn peer_uid(_stream: &UnixStream) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
-fn failure_of(error: &io::Error, peer: &Peer, crash_id: Option<&str>, patience: Duration) -> Failure {
-    let gone = !peer.is_alive();
-    let of_crash = crash_id.map_or_else(String::new, |crash_id| {
-        format!(" that crash `{crash_id}` belonged to")
-    });
+fn error_of(error: &io::Error, peer: &Peer, crash_id: Option<&str>, patience: Duration) -> ToolError {
     match error.kind() {
         io::ErrorKind::NotFound
         | io::ErrorKind::ConnectionRefused
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::UnexpectedEof => Failure::new(
-            FailureKind::UnknownCrash,
-            if gone {
-                format!("the program{of_crash} (process {}) has exited", peer.pid)
-            } else {
-                format!(
-                    "the program{of_crash} (process {}) is not listening any more",
-                    peer.pid
-                )
-            },
-            "list the crashes that wait, or start the program again with `healmcp run`",
-        ),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Failure::new(
-            FailureKind::Internal,
+        | io::ErrorKind::UnexpectedEof => match crash_id {
+            Some(crash_id) => ToolError::gone(crash_id),
+            None => ToolError::fault(
+                format!("process {} is not listening", peer.pid),
+                "it may have ended",
+            ),
+        },
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ToolError::fault(
             format!(
                 "process {} did not answer within {} s",
                 peer.pid,
@@ -300,32 +298,30 @@ fn failure_of(error: &io::Error, peer: &Peer, crash_id: Option<&str>, patience: 
             ),
             "it may be busy in native code or stopped by a signal: try again, or look at the process",
         ),
-        io::ErrorKind::PermissionDenied => Failure::new(
-            FailureKind::Internal,
+        io::ErrorKind::PermissionDenied => ToolError::fault(
             error.to_string(),
             "somebody else may be trying to take the program's place: run `healmcp doctor`",
         ),
-        _ => Failure::new(
-            FailureKind::Version,
-            format!("the answer of process {} cannot be read: {error}", peer.pid),
-            "the program and this command may be of different versions: use one installation of healmcp for both",
-        ),
+        _ => other_version(format!(
+            "the answer of process {} cannot be read: {error}",
+            peer.pid
+        )),
     }
 }
 
-/// Builds the failure for a reply of another kind than the request asks for.
-pub(crate) fn unexpected(reply: &Reply) -> Failure {
+/// Builds the error for a reply of another kind than the request asks for.
+pub(crate) fn unexpected(reply: &Reply) -> ToolError {
     let kind = serde_json::to_value(reply)
         .ok()
         .and_then(|value| value["kind"].as_str().map(str::to_owned));
-    Failure::new(
-        FailureKind::Version,
-        format!(
-            "the program answered with `{}`, which was not asked for",
-            kind.unwrap_or_default()
-        ),
-        "use one installation of healmcp for the program and this command",
-    )
+    other_version(format!(
+        "the program answered with {kind:?}, which was not asked for"
+    ))
+}
+
+fn other_version(message: String) -> ToolError {
+    let hint = "use one installation of healmcp for the program and this command";
+    Failure::new(FailureKind::Version, message, hint).into()
 }
 
 fn crash_of(request: &Request) -> Option<&str> {
@@ -344,4 +340,203 @@ fn crash_of(request: &Request) -> Option<&str> {
 pub(crate) fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+    use std::thread::JoinHandle;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// This process stands for the paused program: it is alive, and its socket is served by a thread.
+    struct Program {
+        folder: TempDir,
+        asked: JoinHandle<Vec<String>>,
+    }
+
+    fn own_uid() -> u32 {
+        nix::unistd::Uid::current().as_raw()
+    }
+
+    fn private_folder() -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        folder
+    }
+
+    fn client(folder: &Path) -> Client {
+        Client::new(folder.to_owned(), own_uid(), "test")
+    }
+
+    /// Serves one connection for each answer, then stops listening.
+    fn program(answers: &[&str]) -> Program {
+        let folder = private_folder();
+        let listener =
+            UnixListener::bind(folder.path().join(format!("{}.sock", std::process::id()))).unwrap();
+        let answers: Vec<String> = answers.iter().map(|answer| (*answer).to_owned()).collect();
+        let asked = thread::spawn(move || {
+            let mut asked = Vec::new();
+            while asked.len() < answers.len() {
+                let (stream, _) = listener.accept().unwrap();
+                let mut line = String::new();
+                BufReader::new(&stream).read_line(&mut line).unwrap();
+                // Looking whether somebody listens is a connection without a request.
+                if !line.is_empty() {
+                    (&stream).write_all(answers[asked.len()].as_bytes()).unwrap();
+                    asked.push(line);
+                }
+            }
+            asked
+        });
+        Program { folder, asked }
+    }
+
+    fn crash(crash_id: &str, status: &str, paused_at: u64) -> String {
+        format!(
+            r#"{{"crash_id":"{crash_id}","status":"{status}","exception_type":"KeyError","message":"'a'",
+            "location":{{"file":"a.py","line":1,"function":"f"}},"pid":1,"thread":"MainThread","command":[],"root":"/",
+            "journal":"","paused_at":{paused_at},"seconds_left":null,"n_attempts":0,"held_by":null}}"#
+        )
+        .replace('\n', "")
+    }
+
+    fn listing(crashes: &[String]) -> String {
+        format!(
+            "{{\"ok\":{{\"kind\":\"crashes\",\"crashes\":[{}]}}}}\n",
+            crashes.join(",")
+        )
+    }
+
+    const VALUE: &str = "{\"ok\":{\"kind\":\"value\",\"type_name\":\"int\",\"text\":\"42\",\"cut\":false}}\n";
+
+    fn evaluate(crash_id: &str) -> Request {
+        Request::Evaluate {
+            crash_id: crash_id.to_owned(),
+            frame: 0,
+            expression: "x".to_owned(),
+            max_chars: 100,
+            user_repr: false,
+        }
+    }
+
+    fn said<T: std::fmt::Debug>(result: Result<T, ToolError>) -> String {
+        match result {
+            Ok(value) => format!("{value:?}"),
+            Err(error) => format!("{:?}: {error}", error.kind),
+        }
+    }
+
+    #[test]
+    fn a_request_is_one_line_and_so_is_its_answer() {
+        let program = program(&[&listing(&[crash("c1", "paused", 1)]), VALUE]);
+        let client = client(program.folder.path());
+        assert_eq!(
+            said(client.ask_crash("c1", evaluate("c1"))),
+            r#"Value { type_name: "int", text: "42", cut: false }"#
+        );
+        let asked = program.asked.join().unwrap();
+        let envelope: Envelope = serde_json::from_str(&asked[1]).unwrap();
+        assert_eq!(
+            (envelope.version, envelope.client.name.as_str()),
+            (protocol::VERSION, "test")
+        );
+        assert!(asked[1].ends_with("\"request\":{\"verb\":\"evaluate\",\"crash_id\":\"c1\",\"frame\":0,\"expression\":\"x\",\"max_chars\":100,\"user_repr\":false}}\n"), "{}", asked[1]);
+    }
+
+    #[test]
+    fn paused_crashes_come_first_and_new_ones_before_old_ones() {
+        let crashes = [
+            crash("over", "resumed", 9),
+            crash("old", "paused", 1),
+            crash("new", "paused", 2),
+        ];
+        let program = program(&[&listing(&crashes)]);
+        let found = client(program.folder.path()).crashes().unwrap();
+        let ids: Vec<&str> = found.iter().map(|crash| crash.crash_id.as_str()).collect();
+        assert_eq!(ids, ["new", "old", "over"]);
+        program.asked.join().unwrap();
+    }
+
+    #[test]
+    fn a_refusal_keeps_its_hint() {
+        let refusal = r#"{"failed":{"kind":"held","message":"held by x","hint":"wait"}}"#.to_owned() + "\n";
+        let program = program(&[&listing(&[crash("c1", "paused", 1)]), &refusal]);
+        let client = client(program.folder.path());
+        let error = client.ask_crash("c1", evaluate("c1")).unwrap_err();
+        assert_eq!(
+            (error.kind, error.hint.as_str()),
+            (ErrorKind::Refused(FailureKind::Held), "wait")
+        );
+    }
+
+    #[test]
+    fn a_program_that_went_away_is_told_from_an_id_that_never_was() {
+        let program = program(&[&listing(&[crash("c1", "paused", 1)]), &listing(&[])]);
+        let client = client(program.folder.path());
+        client.crashes().unwrap();
+        assert!(said(client.ask_crash("zz", evaluate("zz"))).starts_with("UnknownCrash: "));
+        program.asked.join().unwrap();
+        assert!(said(client.ask_crash("c1", evaluate("c1"))).starts_with("Gone: "));
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_names_the_versions() {
+        let program = program(&["{\"ok\":{\"kind\":\"unheard\"}}\n"]);
+        let client = client(program.folder.path());
+        let error = client.crashes_of(&client.peer(std::process::id())).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Refused(FailureKind::Version), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_dies_over_a_request_is_gone() {
+        let program = program(&["", ""]);
+        let client = client(program.folder.path());
+        let peer = client.peer(std::process::id());
+        assert!(said(client.ask(&peer, evaluate("c1"))).starts_with("Gone: "));
+        assert!(said(client.crashes_of(&peer)).starts_with("Fault: process "));
+    }
+
+    #[test]
+    fn a_silent_program_is_not_waited_for_without_end() {
+        let folder = private_folder();
+        let _listener =
+            UnixListener::bind(folder.path().join(format!("{}.sock", std::process::id()))).unwrap();
+        let client = client(folder.path());
+        let peer = client.peer(std::process::id());
+        let said = said(client.ask_within(&peer, evaluate("c1"), Duration::from_millis(30)));
+        assert!(said.contains("did not answer within"), "{said}");
+    }
+
+    #[test]
+    fn sockets_of_programs_that_have_gone_are_removed() {
+        let folder = private_folder();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let stale = folder.path().join(format!("{}.sock", child.id()));
+        drop(UnixListener::bind(&stale).unwrap());
+        child.wait().unwrap();
+        assert_eq!(client(folder.path()).crashes().unwrap().len(), 0);
+        assert!(!stale.exists());
+    }
+
+    #[test]
+    fn what_is_not_a_socket_of_this_user_is_refused() {
+        let folder = private_folder();
+        let client = client(folder.path());
+        let peer = client.peer(std::process::id());
+        fs::write(&peer.socket, "").unwrap();
+        let said = said(client.ask(&peer, evaluate("c1")));
+        assert!(said.ends_with("is not a socket of this user"), "{said}");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(
+            client
+                .crashes()
+                .unwrap_err()
+                .to_string()
+                .ends_with("has mode 0755, not 0700")
+        );
+    }
 }

@@ -181,7 +181,7 @@ mod tests {
         check(
             "[tool.healmcp]\ninclude = [\"a\", 'b']\ntimeout = 1_000\n[tool.healmcp.guard]\non-unconfirmed = \"ask\"\n\
              [[tool.healmcp.guard.protected]]\nop = \"shop.pay\"\ncontrol = true\n",
-            r#"["a", "b"] Some(1000) {"on-unconfirmed":"ask","protected":[{"op":"shop.pay","control":true}]}"#,
+            r#"["a", "b"] Some(1000) {"on-unconfirmed":"ask","protected":[{"control":true,"op":"shop.pay"}]}"#,
         );
     }
 

@@ -7,4 +7,5 @@ mod config;
 mod error;
 mod folders;
 mod launch;
+mod machine;
 mod render;

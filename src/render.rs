@@ -40,6 +40,94 @@ pub(crate) fn print_error(error: &Error) {
     let _ = writeln!(out, "{}", render_error(error, wants_colour(&out)));
 }
 
+/// The commands that do what a tool does, with the arguments that stand without a name.
+const VERBS: [(&str, &str, &[&str]); 9] = [
+    ("list_crashes", "crashes", &[]),
+    ("get_crash", "show", &["crash_id"]),
+    ("get_frame", "frame", &["crash_id"]),
+    ("evaluate", "eval", &["crash_id", "expression"]),
+    ("search_code", "search", &["query"]),
+    ("read_code", "read", &["symbol", "path"]),
+    ("check_heal", "check", &["crash_id"]),
+    ("resume", "resume", &["crash_id", "heal_id"]),
+    ("abort", "abort", &["crash_id"]),
+];
+
+/// Rewrites the calls that a tool's text names into commands: `get_crash(crash_id="c1")` into `healmcp show c1`.
+pub(crate) fn for_people(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    'text: while let Some(open) = rest.find('(') {
+        let (before, after) = rest.split_at(open);
+        for (tool, command, bare) in VERBS {
+            if let Some(kept) = before.strip_suffix(tool)
+                && !kept.ends_with(|letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.'))
+                && let Some((arguments, end)) = call_arguments(&after[1..])
+            {
+                out.push_str(kept);
+                out.push_str("healmcp ");
+                out.push_str(command);
+                for (name, value) in arguments {
+                    out.push(' ');
+                    if !bare.contains(&name) {
+                        out.push_str("--");
+                        out.push_str(
+                            &name
+                                .replace("wait_s", "wait")
+                                .replace("crash_id", "crash")
+                                .replace('_', "-"),
+                        );
+                        out.push(' ');
+                    }
+                    out.push_str(value);
+                }
+                rest = &after[1 + end..];
+                continue 'text;
+            }
+        }
+        out.push_str(before);
+        out.push('(');
+        rest = &after[1..];
+    }
+    out + rest
+}
+
+/// Reads `name=value, ...)`; returns the pairs and where the call ends. Plain words lose their quotes.
+fn call_arguments(text: &str) -> Option<(Vec<(&str, &str)>, usize)> {
+    let mut pairs = Vec::new();
+    let mut place = 0;
+    loop {
+        let rest = &text[place..];
+        let trimmed = rest.trim_start_matches([',', ' ']);
+        place += rest.len() - trimmed.len();
+        if trimmed.starts_with(')') {
+            return Some((pairs, place + 1));
+        }
+        let name_len = trimmed.find('=')?;
+        let name = &trimmed[..name_len];
+        if name.is_empty()
+            || !name
+                .chars()
+                .all(|letter| letter.is_ascii_lowercase() || letter == '_')
+        {
+            return None;
+        }
+        let value = &trimmed[name_len + 1..];
+        let value_len = match value.strip_prefix('"') {
+            Some(quoted) => quoted.find('"')? + 2,
+            None => value.find([',', ')'])?,
+        };
+        let shown = &value[..value_len];
+        let plain = shown.trim_matches('"');
+        let is_word = !plain.is_empty()
+            && plain
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || "_-./:".contains(letter));
+        pairs.push((name, if is_word { plain } else { shown }));
+        place += name_len + 1 + value_len;
+    }
+}
+
 fn wants_colour(out: &impl IsTerminal) -> bool {
     out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -60,6 +148,28 @@ fn render_error(error: &Error, colour: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_of_tools_become_commands() {
+        let check = |text: &str, expect: &str| assert_eq!(for_people(text), expect);
+        check("next: get_crash(crash_id=\"c1\")", "next: healmcp show c1");
+        check(
+            "list_crashes(wait_s=25) waits (a bit)",
+            "healmcp crashes --wait 25 waits (a bit)",
+        );
+        check(
+            "evaluate(crash_id=\"c1\", frame=2, expression=\"a + b\") or abort()",
+            "healmcp eval c1 --frame 2 \"a + b\" or healmcp abort",
+        );
+        check(
+            "read_code(path=\"a.py\", lines=\"1-9\")",
+            "healmcp read a.py --lines 1-9",
+        );
+        check(
+            "job.resume(1) and resume(x) stay",
+            "job.resume(1) and resume(x) stay",
+        );
+    }
 
     #[test]
     fn an_error_comes_with_its_hint() {

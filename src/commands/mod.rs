@@ -1,3 +1,14 @@
 //! The commands, one file each.
 
+mod verbs;
+
+pub(crate) mod abort;
+pub(crate) mod check;
+pub(crate) mod crashes;
+pub(crate) mod eval;
+pub(crate) mod frame;
+pub(crate) mod read;
+pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod search;
+pub(crate) mod show;

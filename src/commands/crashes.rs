@@ -1,0 +1,28 @@
+//! `healmcp crashes`: which programs are paused?
+
+use super::verbs::{Arguments, Form, call, machine};
+use crate::error::Result;
+use crate::render::Done;
+
+/// List the programs that are paused at an exception.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Also list crashes that are over, of programs that still run.
+    #[arg(long)]
+    all: bool,
+    /// Wait up to so many seconds for a first one.
+    #[arg(long, value_name = "S")]
+    wait: Option<u64>,
+    #[command(flatten)]
+    form: Form,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Done> {
+    call(&machine("crashes")?, "list_crashes", arguments(args), args.form)
+}
+
+pub(crate) fn arguments(args: &Args) -> Arguments {
+    Arguments::default()
+        .with_some("status", args.all.then_some("all"))
+        .with_some("wait_s", args.wait)
+}
