@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{abort, check, crashes, eval, frame, read, resume, run, search, show};
+use crate::commands::{abort, bench, check, crashes, eval, frame, read, resume, run, search, serve, show};
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
 
@@ -33,6 +33,8 @@ enum Command {
     Check(check::Args),
     Resume(resume::Args),
     Abort(abort::Args),
+    Bench(bench::Args),
+    Serve(serve::Args),
 }
 
 /// Runs the command of this process's arguments.
@@ -62,5 +64,7 @@ fn dispatch(command: &Command) -> Result<Done> {
         Command::Check(args) => check::run(args),
         Command::Resume(args) => resume::run(args),
         Command::Abort(args) => abort::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Serve(args) => serve::run(args),
     }
 }

@@ -1,5 +1,6 @@
 //! The command line of healmcp: it starts programs with the runtime inside and speaks for people to those that pause.
 
+mod bench;
 pub mod cli;
 mod client;
 mod commands;
@@ -8,4 +9,5 @@ mod error;
 mod folders;
 mod launch;
 mod machine;
+mod mcp;
 mod render;

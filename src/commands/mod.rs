@@ -3,6 +3,7 @@
 mod verbs;
 
 pub(crate) mod abort;
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod crashes;
 pub(crate) mod eval;
@@ -11,4 +12,5 @@ pub(crate) mod read;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod show;
