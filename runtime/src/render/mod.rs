@@ -1,1 +1,5 @@
 //! Shows live state without running user code: values, variables, frames, exceptions.
+
+mod place;
+mod redact;
+mod syntax;

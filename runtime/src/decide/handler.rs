@@ -1,0 +1,343 @@
+//! Follows the bytecode of one handler: does it let the exception go on, swallow it, or can only running tell?
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::code::Code;
+use super::opcodes::{Instruction, Op};
+use super::{manager, static_read};
+use crate::exception_table::Region;
+use crate::hook::Hook;
+use crate::passing::Site;
+
+/// What a handler can do with the exception.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Exits {
+    /// Some path ends with the exception gone.
+    pub(super) swallows: bool,
+    /// Some path raises it on, at this offset.
+    pub(super) reraises: Option<u32>,
+    /// Some path could not be followed.
+    pub(super) unknown: bool,
+}
+
+/// Instructions followed in one handler; a longer one is not decided.
+const MAX_STEPS: usize = 20_000;
+
+/// A value on the part of the stack that we follow.
+#[derive(Clone)]
+enum Value<'py> {
+    /// The exception itself.
+    Exception,
+    /// Our hook.
+    Hook,
+    /// A known object.
+    Known(Bound<'py, PyAny>),
+    Unknown,
+}
+
+/// A path through the handler.
+#[derive(Clone)]
+struct Path<'py> {
+    index: usize,
+    stack: Vec<Value<'py>>,
+    /// The outcome of the test just made, where it is known.
+    test: Option<bool>,
+    /// The previous instruction was the `COPY` that opens CPython's own cleanup.
+    in_cleanup: bool,
+}
+
+/// Follows handlers of one frame with one exception.
+pub(super) struct Follower<'a, 'py> {
+    pub(super) frame: &'a Bound<'py, PyAny>,
+    pub(super) code: &'a Code,
+    pub(super) exception: &'a Bound<'py, PyAny>,
+    /// Collects the handlers of ours on the way.
+    pub(super) sites: &'a mut Vec<Site>,
+}
+
+impl<'py> Follower<'_, 'py> {
+    /// Follows every path from the region's handler.
+    pub(super) fn follow(&mut self, region: &Region) -> Exits {
+        let mut exits = Exits::default();
+        let Some(index) = self.code.index_at(region.target) else {
+            return Exits { unknown: true, ..exits };
+        };
+        if let Some(group_exits) = self.follow_groups(index, region) {
+            return group_exits;
+        }
+        // CPython starts the handler with the exception on the stack; PUSH_EXC_INFO puts the previous one below it.
+        let start = Path { index, stack: vec![Value::Exception], test: None, in_cleanup: false };
+        let mut todo = vec![start];
+        let mut seen = vec![false; self.code.instructions.len()];
+        let mut caught_as = Vec::new();
+        let mut steps = 0;
+        while let Some(mut path) = todo.pop() {
+            while let Some(instruction) = self.code.instructions.get(path.index).copied() {
+                steps += 1;
+                if std::mem::replace(&mut seen[path.index], true) {
+                    break;
+                }
+                if steps > MAX_STEPS {
+                    exits.unknown = true;
+                    return exits;
+                }
+                match self.step(&mut path, instruction, region, &mut caught_as, &mut exits) {
+                    Step::Next => path.index += 1,
+                    Step::Jump(target) => match self.code.index_at(target) {
+                        Some(index) => path.index = index,
+                        None => break,
+                    },
+                    Step::Both(target) => {
+                        if let Some(index) = self.code.index_at(target) {
+                            todo.push(Path { index, ..path.clone() });
+                        }
+                        path.index += 1;
+                    }
+                    Step::End => break,
+                }
+            }
+        }
+        exits
+    }
+
+    fn step(
+        &mut self,
+        path: &mut Path<'py>,
+        instruction: Instruction,
+        region: &Region,
+        caught_as: &mut Vec<String>,
+        exits: &mut Exits,
+    ) -> Step {
+        let test = path.test.take();
+        let in_cleanup = std::mem::take(&mut path.in_cleanup);
+        match instruction.op {
+            Op::Nop | Op::PushExcInfo | Op::Cache | Op::ExtendedArg => path.test = test,
+            Op::Not => path.test = test.map(|test| !test),
+            Op::LoadConst => path.stack.push(self.constant(instruction.argument)),
+            Op::LoadGlobal => {
+                let name = self.code.names.get(instruction.argument as usize >> 1);
+                path.stack.push(known(name.and_then(|name| static_read::global(self.frame, name))));
+            }
+            Op::LoadName => {
+                let name = self.code.names.get(instruction.argument as usize);
+                path.stack.push(match name {
+                    Some(name) if caught_as.contains(name) => Value::Exception,
+                    name => known(name.and_then(|name| static_read::name(self.frame, name))),
+                });
+            }
+            Op::LoadLocal => path.stack.push(self.local(instruction.argument, caught_as)),
+            Op::LoadTwoLocals => {
+                path.stack.push(self.local(instruction.argument >> 4, caught_as));
+                path.stack.push(self.local(instruction.argument & 15, caught_as));
+            }
+            Op::LoadAttr => match path.stack.pop() {
+                Some(Value::Hook) => {
+                    // Our own handler: it raises on, after it has asked us.
+                    let frame = self.frame.as_ptr() as usize;
+                    self.sites.push(Site { frame, offset: instruction.offset });
+                    path.test = Some(true);
+                }
+                Some(Value::Known(object)) => {
+                    let name = self.code.attribute_name(instruction.argument);
+                    path.stack.push(known(name.and_then(|name| static_read::attribute(&object, name))));
+                }
+                _ => path.stack.push(Value::Unknown),
+            },
+            Op::BuildTuple => {
+                let tuple = self.tuple(&mut path.stack, instruction.argument as usize);
+                path.stack.push(tuple);
+            }
+            Op::StoreLocal | Op::StoreName => {
+                let names = if instruction.op == Op::StoreLocal { &self.code.locals } else { &self.code.names };
+                if let (Some(Value::Exception), Some(name)) =
+                    (path.stack.pop(), names.get(instruction.argument as usize))
+                {
+                    caught_as.push(name.clone());
+                }
+            }
+            Op::Copy => {
+                path.in_cleanup = instruction.argument == 3;
+                path.stack.push(Value::Unknown);
+            }
+            Op::PopTop => {
+                path.stack.pop();
+            }
+            Op::CheckExcMatch => {
+                path.test = match path.stack.pop() {
+                    Some(Value::Known(operand)) => static_read::matches(self.exception, &operand),
+                    _ => None,
+                };
+            }
+            Op::WithExceptStart => {
+                path.test = manager::swallows(self, region);
+                path.stack.push(Value::Unknown);
+            }
+            Op::CheckEgMatch => exits.unknown = true,
+            Op::PopExcept if in_cleanup => {}
+            Op::PopExcept | Op::Return | Op::ReturnConst => {
+                exits.swallows = true;
+                return Step::End;
+            }
+            Op::Reraise => {
+                exits.reraises = Some(instruction.offset);
+                return Step::End;
+            }
+            Op::RaiseVarargs => {
+                let same = match instruction.argument {
+                    0 => true,
+                    1 => matches!(path.stack.last(), Some(Value::Exception)),
+                    _ => false,
+                };
+                if same {
+                    exits.reraises = Some(instruction.offset);
+                } else {
+                    // Another exception takes its place, and is decided about when it is raised.
+                    exits.swallows = true;
+                }
+                return Step::End;
+            }
+            Op::EndAsyncFor => return self.ends_at::<pyo3::exceptions::PyStopAsyncIteration>(instruction, exits),
+            Op::CleanupThrow => return self.ends_at::<pyo3::exceptions::PyStopIteration>(instruction, exits),
+            Op::Jump | Op::JumpBack => return Step::Jump(instruction.target()),
+            Op::JumpIf(when) | Op::JumpBackIf(when) => {
+                path.stack.clear();
+                return match test {
+                    Some(test) if test == when => Step::Jump(instruction.target()),
+                    Some(_) => Step::Next,
+                    None => Step::Both(instruction.target()),
+                };
+            }
+            Op::Branch | Op::BranchBack => {
+                path.stack.clear();
+                return Step::Both(instruction.target());
+            }
+            Op::Other => path.stack.clear(),
+        }
+        Step::Next
+    }
+
+    /// An instruction that ends a loop at one type of exception and raises all others on.
+    fn ends_at<T: pyo3::type_object::PyTypeInfo>(&self, instruction: Instruction, exits: &mut Exits) -> Step {
+        if self.exception.is_instance_of::<T>() {
+            exits.swallows = true;
+        } else {
+            exits.reraises = Some(instruction.offset);
+        }
+        Step::End
+    }
+
+    fn constant(&self, index: u32) -> Value<'py> {
+        let constants = self.code.constants.bind(self.frame.py());
+        match constants.get_item(index as usize) {
+            Ok(constant) if constant.cast_exact::<Hook>().is_ok() => Value::Hook,
+            Ok(constant) => Value::Known(constant),
+            Err(_) => Value::Unknown,
+        }
+    }
+
+    fn local(&self, slot: u32, caught_as: &[String]) -> Value<'py> {
+        match self.code.locals.get(slot as usize) {
+            Some(name) if caught_as.contains(name) => Value::Exception,
+            name => known(name.and_then(|name| static_read::local(self.frame, name))),
+        }
+    }
+
+    fn tuple(&self, stack: &mut Vec<Value<'py>>, length: usize) -> Value<'py> {
+        let Some(start) = stack.len().checked_sub(length) else {
+            stack.clear();
+            return Value::Unknown;
+        };
+        let items: Option<Vec<_>> = stack
+            .drain(start..)
+            .map(|value| match value {
+                Value::Known(object) => Some(object),
+                _ => None,
+            })
+            .collect();
+        known(items.and_then(|items| Some(PyTuple::new(self.frame.py(), items).ok()?.into_any())))
+    }
+
+    /// `except*`: splits the exception by each clause in turn; `None` where the handler is another one.
+    fn follow_groups(&mut self, start: usize, region: &Region) -> Option<Exits> {
+        let instructions = &self.code.instructions[start..];
+        let outer = crate::exception_table::covering(&self.code.regions, region.target).copied();
+        // The clauses follow each other up to the RERAISE 0 that raises what is left.
+        let end = instructions.iter().position(|instruction| {
+            instruction.op == Op::Reraise
+                && instruction.argument == 0
+                && crate::exception_table::covering(&self.code.regions, instruction.offset).copied() == outer
+        });
+        let instructions = &instructions[..end.unwrap_or(instructions.len())];
+        if !instructions.iter().any(|instruction| instruction.op == Op::CheckEgMatch) {
+            return None;
+        }
+        let is_group = super::is_exact_group(self.exception);
+        let mut stack = Vec::new();
+        let mut left = Some(self.exception.clone());
+        let mut split = false;
+        for instruction in instructions {
+            match instruction.op {
+                Op::LoadGlobal => {
+                    let name = self.code.names.get(instruction.argument as usize >> 1);
+                    stack.push(known(name.and_then(|name| static_read::global(self.frame, name))));
+                }
+                Op::LoadName => {
+                    let name = self.code.names.get(instruction.argument as usize);
+                    stack.push(known(name.and_then(|name| static_read::name(self.frame, name))));
+                }
+                Op::LoadLocal => stack.push(self.local(instruction.argument, &[])),
+                Op::LoadAttr => {
+                    let value = match stack.pop() {
+                        Some(Value::Known(object)) => {
+                            let name = self.code.attribute_name(instruction.argument);
+                            known(name.and_then(|name| static_read::attribute(&object, name)))
+                        }
+                        _ => Value::Unknown,
+                    };
+                    stack.push(value);
+                }
+                Op::BuildTuple => {
+                    let tuple = self.tuple(&mut stack, instruction.argument as usize);
+                    stack.push(tuple);
+                }
+                Op::CheckEgMatch => {
+                    let Some(Value::Known(operand)) = stack.pop() else {
+                        return Some(Exits { unknown: true, ..Exits::default() });
+                    };
+                    let Some(exception) = left.clone() else { break };
+                    if !is_group {
+                        if static_read::matches(&exception, &operand)? {
+                            left = None;
+                        }
+                        continue;
+                    }
+                    let parts = exception.call_method1("split", (operand,)).ok()?;
+                    split |= !parts.get_item(0).ok()?.is_none();
+                    left = Some(parts.get_item(1).ok()?).filter(|rest| !rest.is_none());
+                }
+                _ => {}
+            }
+        }
+        Some(match left {
+            None => Exits { swallows: true, ..Exits::default() },
+            // A part goes on as a new group, which only running on can show.
+            Some(_) if split => Exits { unknown: true, ..Exits::default() },
+            Some(_) => {
+                let offset = self.code.instructions.get(start + end?)?.offset;
+                Exits { reraises: Some(offset), ..Exits::default() }
+            }
+        })
+    }
+}
+
+enum Step {
+    Next,
+    Jump(u32),
+    Both(u32),
+    End,
+}
+
+fn known(object: Option<Bound<'_, PyAny>>) -> Value<'_> {
+    object.map_or(Value::Unknown, Value::Known)
+}

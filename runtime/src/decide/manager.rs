@@ -1,0 +1,172 @@
+//! `with` blocks: would the manager's `__exit__` swallow the exception?
+
+use pyo3::prelude::*;
+use pyo3::types::{PyFunction, PyType};
+
+use super::code::Code;
+use super::handler::Follower;
+use super::opcodes::Op;
+use super::static_read::{class_attribute, instance_attribute, matches};
+use super::{Through, through_frame};
+use crate::exception_table::Region;
+use crate::frames::minor_version;
+use crate::layout::Layout;
+
+/// Says whether the manager of the `with` block swallows the exception; `None` where only running it can tell.
+///
+/// `region` is the region that led to the handler with `WITH_EXCEPT_START`.
+pub(super) fn swallows(follower: &mut Follower<'_, '_>, region: &Region) -> Option<bool> {
+    let exit = exit_on_stack(follower.frame, follower.code, region)?;
+    let manager = exit.getattr("__self__").ok()?;
+    manager_swallows(follower, &manager)
+}
+
+/// Reads the bound `__exit__` from the stack of the frame.
+fn exit_on_stack<'py>(frame: &Bound<'py, PyAny>, code: &Code, region: &Region) -> Option<Bound<'py, PyAny>> {
+    let py = frame.py();
+    let layout = Layout::of(py)?;
+    // 3.14 keeps the function and `self` apart; before, one bound method lies on top.
+    let below_top = if minor_version(py) >= 14 { 2 } else { 1 };
+    let depth = (region.depth as usize).checked_sub(below_top)?;
+    // The handler's region says how deep the stack is while the block runs.
+    // SAFETY: the frame is alive and executes within the region, so its stack holds at least `depth` values.
+    let exit = unsafe { layout.stack_value(frame, code.locals.len(), depth) }?;
+    is_callable_of_a_manager(&exit).then_some(exit)
+}
+
+/// A sanity check of what was read: a bound method or a builtin one.
+fn is_callable_of_a_manager(exit: &Bound<'_, PyAny>) -> bool {
+    let name = exit.get_type().name();
+    name.is_ok_and(|name| ["method", "builtin_function_or_method", "method-wrapper"].iter().any(|known| name == *known))
+}
+
+/// Managers of the standard library and of test tools, by what their type is called.
+fn manager_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, PyAny>) -> Option<bool> {
+    let class = manager.get_type();
+    let exception = follower.exception.clone();
+    for base in class.mro().iter() {
+        let base = base.cast_into::<PyType>().ok()?;
+        let module: String = class_attribute(&base, "__module__")?.extract().unwrap_or_default();
+        let name = base.name().ok()?.to_string();
+        match (module.as_str(), name.as_str()) {
+            ("contextlib", "suppress") => return suppressed(&exception, manager),
+            ("contextlib", "_GeneratorContextManager" | "_AsyncGeneratorContextManager") => {
+                return generator_swallows(follower, manager);
+            }
+            ("contextlib", "ExitStack" | "AsyncExitStack") => return stack_swallows(follower, manager),
+            ("unittest.case", "_AssertRaisesContext") => {
+                return matches(&exception, &instance_attribute(manager, "expected")?);
+            }
+            ("_pytest.python_api", "RaisesContext") => {
+                return matches(&exception, &instance_attribute(manager, "expected_exception")?);
+            }
+            ("_pytest.raises", "RaisesExc") => {
+                return matches(&exception, &instance_attribute(manager, "expected_exceptions")?);
+            }
+            ("asyncio.timeouts", "Timeout") | ("asyncio.taskgroups", "TaskGroup") => {
+                // Both turn a cancellation of their own into another exception and let all others pass.
+                let cancelled = exception.get_type().name().is_ok_and(|name| name == "CancelledError");
+                return (!cancelled).then_some(false);
+            }
+            _ => {}
+        }
+    }
+    exit_swallows(&class)
+}
+
+/// `contextlib.suppress`.
+fn suppressed(exception: &Bound<'_, PyAny>, manager: &Bound<'_, PyAny>) -> Option<bool> {
+    let classes = instance_attribute(manager, "_exceptions")?;
+    if matches(exception, &classes)? {
+        return Some(true);
+    }
+    if !super::is_exact_group(exception) {
+        return Some(false);
+    }
+    if minor_version(exception.py()) < 12 {
+        return Some(false);
+    }
+    let parts = exception.call_method1("split", (classes,)).ok()?;
+    let (caught, rest) = (parts.get_item(0).ok()?, parts.get_item(1).ok()?);
+    match (caught.is_none(), rest.is_none()) {
+        (_, true) => Some(true),
+        (true, false) => Some(false),
+        (false, false) => None,
+    }
+}
+
+/// A generator context manager: the exception is thrown in at its `yield`.
+fn generator_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, PyAny>) -> Option<bool> {
+    let generator = instance_attribute(manager, "gen")?;
+    let frame = ["gi_frame", "ag_frame"].iter().find_map(|name| generator.getattr(*name).ok())?;
+    if frame.is_none() {
+        return Some(false);
+    }
+    let code = Code::of(&frame).ok()?;
+    let offset = frame.getattr("f_lasti").ok()?.extract().ok()?;
+    match through_frame(&frame, &code, offset, follower.exception, follower.sites) {
+        Through::Leaves => Some(false),
+        Through::Handled => Some(true),
+        Through::Maybe => None,
+    }
+}
+
+/// An exit stack: its callbacks run from the last to the first.
+fn stack_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, PyAny>) -> Option<bool> {
+    let callbacks = instance_attribute(manager, "_exit_callbacks")?;
+    let mut callbacks: Vec<Bound<'_, PyAny>> = callbacks.try_iter().ok()?.collect::<PyResult<_>>().ok()?;
+    while let Some(entry) = callbacks.pop() {
+        let callback = entry.get_item(1).ok()?;
+        let Ok(inner) = callback.getattr("__self__") else {
+            // `ExitStack.callback` wraps a function whose result does not count.
+            let name: String = callback.getattr("__qualname__").ok()?.extract().ok()?;
+            if name.contains("_create_cb_wrapper") {
+                continue;
+            }
+            return None;
+        };
+        if manager_swallows(follower, &inner)? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// Any other manager: by the code of its `__exit__`.
+fn exit_swallows(class: &Bound<'_, PyType>) -> Option<bool> {
+    let exit = class_attribute(class, "__exit__").or_else(|| class_attribute(class, "__aexit__"))?;
+    let Ok(function) = exit.cast_into::<PyFunction>() else {
+        // Managers written in C: files, locks, sockets, decimal contexts. None of them swallows.
+        return Some(false);
+    };
+    let holder = function.into_any();
+    let constants = returned_constants(&holder)?;
+    let truths: Vec<bool> = constants.iter().map(|constant| constant.is_truthy()).collect::<PyResult<_>>().ok()?;
+    match (truths.iter().any(|truth| *truth), truths.iter().all(|truth| *truth)) {
+        (false, _) => Some(false),
+        (true, true) if !truths.is_empty() => Some(true),
+        _ => None,
+    }
+}
+
+/// The constants that a function returns; `None` where it returns anything else.
+fn returned_constants<'py>(function: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    let py = function.py();
+    let code = Code::of_function(function).ok()?;
+    let constants = code.constants.bind(py);
+    let mut returned = Vec::new();
+    for (index, instruction) in code.instructions.iter().enumerate() {
+        let constant = match instruction.op {
+            Op::ReturnConst => instruction.argument,
+            // `return HOOK.value` runs only after a heal.
+            Op::Return if code.is_hook_value(py, index) => continue,
+            Op::Return => match index.checked_sub(1).map(|before| code.instructions[before]) {
+                Some(before) if before.op == Op::LoadConst => before.argument,
+                _ => return None,
+            },
+            _ => continue,
+        };
+        returned.push(constants.get_item(constant as usize).ok()?);
+    }
+    Some(returned)
+}

@@ -1,0 +1,177 @@
+//! Would the exception be handled? Decided before anything unwinds, by simulating the unwinding over the live stack.
+//!
+//! No user code runs for it. Frame by frame, from the crashed one outwards, the exception table says which handler
+//! covers the instruction, and [`handler`] follows that handler's bytecode. Our own handlers are transparent and are
+//! collected as the [`Site`]s that the exception will meet. Where only running on can tell, nothing pauses: the next
+//! handler of ours further out decides again, the second chance.
+
+mod boundary;
+mod code;
+mod handler;
+mod manager;
+mod opcodes;
+mod static_read;
+mod tasks;
+
+use pyo3::prelude::*;
+
+use crate::exception_table::covering;
+use crate::passing::Site;
+use code::Code;
+use handler::Follower;
+
+/// What was decided about an exception.
+pub(crate) struct Decision {
+    /// Whether anything would handle it.
+    pub(crate) outcome: Outcome,
+    /// The handlers of ours that it will meet until then, the asking one first.
+    pub(crate) sites: Vec<Site>,
+    /// Why, for the report.
+    pub(crate) why: String,
+}
+
+/// Whether anything would handle the exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Nothing would: the program, its thread, task or test would die of it.
+    Unhandled,
+    /// Something would.
+    Handled,
+    /// Only running on can tell.
+    Maybe,
+}
+
+impl Outcome {
+    /// Whether the program pauses.
+    pub(crate) fn pauses(self) -> bool {
+        self == Self::Unhandled
+    }
+}
+
+/// Decides about an exception that a handler of ours in `frame` is asking about.
+pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAny>) -> PyResult<Decision> {
+    let mut sites = vec![Site::of(frame)?];
+    let mut exception = exception.clone();
+    let mut stack = LiveStack { next: Some(frame.clone()), suspended: Vec::new() };
+    let mut ended_in = String::from("the end of the stack");
+    while let Some(frame) = stack.pop()? {
+        let code = Code::of(&frame)?;
+        let offset = frame.getattr("f_lasti")?.extract()?;
+        let through = through_frame(&frame, &code, offset, &exception, &mut sites);
+        let place = || format!("{} in {}", code.qualified_name, module_name(&frame));
+        match (through, boundary::of_frame(&frame, &code, &exception)) {
+            (_, Some(boundary::Boundary::Dies(what))) => {
+                ended_in = what.to_owned();
+                break;
+            }
+            (_, Some(boundary::Boundary::Transparent)) | (Through::Leaves, _) => {}
+            (Through::Handled, None) => {
+                return Ok(Decision { outcome: Outcome::Handled, sites, why: format!("{} handles it", place()) });
+            }
+            (Through::Maybe, None) => {
+                return Ok(Decision { outcome: Outcome::Maybe, sites, why: format!("{} may handle it", place()) });
+            }
+        }
+        if code.is_resumable() {
+            exception = converted(&exception, &code);
+        }
+        match boundary::between(&frame, &code, &stack, &exception)? {
+            boundary::Between::Passes => {}
+            boundary::Between::Swallowed(why) => {
+                return Ok(Decision { outcome: Outcome::Handled, sites, why });
+            }
+            boundary::Between::Unknown(why) => return Ok(Decision { outcome: Outcome::Maybe, sites, why }),
+            boundary::Between::Dies(what) => {
+                ended_in = what;
+                break;
+            }
+            boundary::Between::Awaited { frames, group } => {
+                stack = LiveStack { next: None, suspended: frames };
+                if group {
+                    exception = in_group(&exception)?;
+                }
+            }
+        }
+    }
+    let why = format!("nothing up to {ended_in} handles it");
+    Ok(Decision { outcome: Outcome::Unhandled, sites, why })
+}
+
+/// What becomes of an exception in one frame.
+enum Through {
+    Leaves,
+    Handled,
+    Maybe,
+}
+
+/// Follows the exception from an instruction out of the frame.
+fn through_frame<'py>(
+    frame: &Bound<'py, PyAny>,
+    code: &Code,
+    offset: u32,
+    exception: &Bound<'py, PyAny>,
+    sites: &mut Vec<Site>,
+) -> Through {
+    let mut offset = offset;
+    // Each handler covers another one further out, so there are no more rounds than regions.
+    for _ in 0..=code.regions.len() {
+        let Some(region) = covering(&code.regions, offset) else { return Through::Leaves };
+        let exits = Follower { frame, code, exception, sites: &mut *sites }.follow(region);
+        match (exits.swallows, exits.reraises) {
+            _ if exits.unknown => return Through::Maybe,
+            (true, Some(_)) => return Through::Maybe,
+            (false, Some(reraise)) => offset = reraise,
+            (_, None) => return Through::Handled,
+        }
+    }
+    Through::Maybe
+}
+
+/// PEP 479: a StopIteration that leaves a generator or coroutine becomes a RuntimeError.
+fn converted<'py>(exception: &Bound<'py, PyAny>, code: &Code) -> Bound<'py, PyAny> {
+    use pyo3::exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration};
+    const ASYNC_GENERATOR: u32 = 0x200;
+    let converts = exception.is_instance_of::<PyStopIteration>()
+        || code.flags & ASYNC_GENERATOR != 0 && exception.is_instance_of::<PyStopAsyncIteration>();
+    if converts {
+        PyRuntimeError::new_err("generator raised StopIteration").into_value(exception.py()).into_bound(exception.py()).into_any()
+    } else {
+        exception.clone()
+    }
+}
+
+/// The group in which a task group raises the exception of one of its tasks.
+fn in_group<'py>(exception: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let group = exception.py().import("builtins")?.getattr("BaseExceptionGroup")?;
+    group.call1(("unhandled errors in a TaskGroup", vec![exception]))
+}
+
+/// Whether the exception is a group whose methods are CPython's own.
+fn is_exact_group(exception: &Bound<'_, PyAny>) -> bool {
+    let is = |name: &str| {
+        let group = exception.py().import("builtins").and_then(|builtins| builtins.getattr(name));
+        group.is_ok_and(|group| exception.get_type().is(&group))
+    };
+    is("ExceptionGroup") || is("BaseExceptionGroup")
+}
+
+/// The frames that the exception has still to pass, nearest first.
+struct LiveStack<'py> {
+    /// The next frame of the running stack.
+    next: Option<Bound<'py, PyAny>>,
+    /// Frames of a suspended task, outermost first; used once the running stack has ended.
+    suspended: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> LiveStack<'py> {
+    fn pop(&mut self) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(frame) = self.next.take() else { return Ok(self.suspended.pop()) };
+        self.next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
+        Ok(Some(frame))
+    }
+}
+
+fn module_name(frame: &Bound<'_, PyAny>) -> String {
+    let name = crate::frames::lookup_global(frame, "__name__").ok().flatten();
+    name.and_then(|name| name.extract().ok()).unwrap_or_else(|| "?".to_owned())
+}

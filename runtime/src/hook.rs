@@ -1,0 +1,103 @@
+//! The object that compiled code asks when a statement raised: shall the exception go on?
+//!
+//! Everything here runs inside the handler of the statement, with its frame alive. Nothing of ours may raise into
+//! the program: whatever goes wrong on our side lets the exception go on as plain Python.
+
+use pyo3::exceptions::{PyGeneratorExit, PyKeyboardInterrupt, PySystemExit};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::decide::{self, Decision};
+use crate::passing::{self, Site};
+use crate::{pause, resume, state};
+
+/// The constant in compiled code.
+#[pyclass(frozen, module = "healmcp_runtime")]
+pub(crate) struct Hook;
+
+static OBJECT: PyOnceLock<Py<Hook>> = PyOnceLock::new();
+
+/// The one hook object of the process.
+pub(crate) fn object(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let hook = OBJECT.get_or_try_init(py, || Py::new(py, Hook))?;
+    Ok(hook.bind(py).clone().into_any())
+}
+
+#[pymethods]
+impl Hook {
+    /// Whether the handler must raise the exception on. This is where a program pauses.
+    #[getter]
+    fn pending(&self, py: Python<'_>) -> bool {
+        if state::settings().timeout_s == 0 || crate::fork::is_off() {
+            return true;
+        }
+        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| goes_on(py)));
+        match asked {
+            Ok(Ok(goes_on)) => goes_on,
+            Ok(Err(error)) => {
+                state::complain(&format!("the exception goes on, since deciding about it failed: {error}"));
+                true
+            }
+            Err(_) => {
+                state::complain("the exception goes on, since deciding about it panicked");
+                true
+            }
+        }
+    }
+
+    /// What the frame returns, where the resume action is `return`; `None` behind a skipped last statement.
+    #[getter]
+    fn value(&self, py: Python<'_>) -> Py<PyAny> {
+        resume::take_return_value(py).unwrap_or_else(|| py.None())
+    }
+
+    /// Code that is pickled by value is loaded by a process that may know nothing of us.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (), Bound<'py, PyAny>)> {
+        let inert = pyo3::types::PyDict::new(py);
+        inert.set_item("pending", true)?;
+        inert.set_item("value", py.None())?;
+        Ok((py.import("types")?.getattr("SimpleNamespace")?, (), inert.into_any()))
+    }
+}
+
+fn goes_on(py: Python<'_>) -> PyResult<bool> {
+    let Some(exception) = handled_exception(py) else { return Ok(true) };
+    if never_pauses(&exception) {
+        return Ok(true);
+    }
+    let frame = current_frame(py)?;
+    let site = Site::of(&frame)?;
+    if let Some(goes_on) = resume::at_site(&frame, site)? {
+        return Ok(goes_on);
+    }
+    if passing::is_expected(&exception, site) || passing::was_released(&exception) {
+        return Ok(true);
+    }
+    let Decision { outcome, sites, why } = decide::decide(&frame, &exception)?;
+    if !outcome.pauses() {
+        passing::expect(&exception, sites);
+        return Ok(true);
+    }
+    pause::pause(py, &exception, &frame, &sites, &why)
+}
+
+/// The exception that the handler is handling.
+fn handled_exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+    // SAFETY: the interpreter is attached.
+    let exception = unsafe { pyo3::ffi::PyErr_GetHandledException() };
+    // SAFETY: a new reference or null.
+    unsafe { Bound::from_owned_ptr_or_opt(py, exception) }
+}
+
+/// Exceptions that end a program on purpose or that we raised ourselves.
+fn never_pauses(exception: &Bound<'_, PyAny>) -> bool {
+    exception.is_instance_of::<PySystemExit>()
+        || exception.is_instance_of::<PyKeyboardInterrupt>()
+        || exception.is_instance_of::<PyGeneratorExit>()
+        || crate::gate::is_denial(exception)
+}
+
+/// The frame whose code asks.
+fn current_frame(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("sys")?.getattr("_getframe")?.call0()
+}

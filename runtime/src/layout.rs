@@ -1,0 +1,115 @@
+//! The memory of CPython's frames, by version: what no public function tells.
+//!
+//! Sources: `Include/cpython/frameobject.h` and `Include/internal/pycore_frame.h` (3.11, 3.12, 3.13),
+//! `pycore_interpframe_structs.h` (3.14). Only release builds with the GIL have these layouts; the runtime
+//! refuses others when it starts.
+
+use std::ffi::c_void;
+
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+
+use crate::frames::minor_version;
+
+/// `PyFrameObject.f_frame`: behind the object's head and `f_back`.
+const FRAME_OF_OBJECT: usize = 24;
+
+/// Offsets in `_PyInterpreterFrame`, in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    code: usize,
+    globals: usize,
+    instruction: usize,
+    locals: usize,
+    /// The low bits of an object reference that are no address.
+    tag: usize,
+}
+
+impl Layout {
+    /// The layout of the running interpreter; `None` for a version that we have not seen.
+    pub(crate) fn of(py: Python<'_>) -> Option<Self> {
+        Some(match minor_version(py) {
+            11 => Self { code: 32, globals: 8, instruction: 56, locals: 72, tag: 0 },
+            12 | 13 => Self { code: 0, globals: 24, instruction: 56, locals: 72, tag: 0 },
+            14 => Self { code: 0, globals: 24, instruction: 56, locals: 80, tag: 3 },
+            _ => return None,
+        })
+    }
+
+    /// Reads a value of the frame's stack, counted from its bottom; `None` where there is none.
+    ///
+    /// The caller knows from the exception table that the stack is at least that deep.
+    ///
+    /// # Safety
+    ///
+    /// `frame` is a live frame object that has `n_locals` fast locals and more than `depth` values on its stack.
+    pub(crate) unsafe fn stack_value<'py>(
+        self,
+        frame: &Bound<'py, PyAny>,
+        n_locals: usize,
+        depth: usize,
+    ) -> Option<Bound<'py, PyAny>> {
+        let object = frame.as_ptr().cast::<u8>();
+        // SAFETY: every frame object holds the address of its interpreter frame here.
+        let inner = unsafe { object.add(FRAME_OF_OBJECT).cast::<*mut u8>().read() };
+        // SAFETY: locals and stack are one array, and the caller promises that it is long enough.
+        let slot = unsafe { inner.add(self.locals + (n_locals + depth) * 8).cast::<usize>().read() };
+        let value = (slot & !self.tag) as *mut PyObject;
+        // SAFETY: a slot below the stack's top is null or a reference that the frame owns.
+        unsafe { Bound::from_borrowed_ptr_or_opt(frame.py(), value) }
+    }
+}
+
+/// An interpreter frame that has not begun, as an evaluation function receives it.
+pub(crate) struct UnstartedFrame {
+    frame: *mut u8,
+    layout: Layout,
+}
+
+impl UnstartedFrame {
+    /// # Safety
+    ///
+    /// `frame` is the `_PyInterpreterFrame` that CPython passed to an evaluation function, of this layout.
+    pub(crate) unsafe fn new(frame: *mut c_void, layout: Layout) -> Self {
+        Self { frame: frame.cast(), layout }
+    }
+
+    /// The code that it would run.
+    pub(crate) fn code<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.object(py, self.layout.code)
+    }
+
+    /// Its global variables.
+    pub(crate) fn globals<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.object(py, self.layout.globals)
+    }
+
+    fn object<'py>(&self, py: Python<'py>, offset: usize) -> Option<Bound<'py, PyAny>> {
+        // SAFETY: the field lies within the frame, by the promise of `new`.
+        let slot = unsafe { self.frame.add(offset).cast::<usize>().read() };
+        // SAFETY: the field is null or a reference that the frame owns.
+        unsafe { Bound::from_borrowed_ptr_or_opt(py, (slot & !self.layout.tag) as *mut PyObject) }
+    }
+
+    /// Makes the frame run other code, which needs no more locals and stack than the frame's own.
+    pub(crate) fn replace_code(&self, code: Bound<'_, PyAny>) {
+        let Some(old) = self.code(code.py()) else { return };
+        let tag = self.layout.tag;
+        // SAFETY: the field lies within the frame, by the promise of `new`.
+        let code_slot = unsafe { self.frame.add(self.layout.code).cast::<usize>() };
+        // SAFETY: as above.
+        let instruction_slot = unsafe { self.frame.add(self.layout.instruction).cast::<usize>() };
+        // SAFETY: the slot is readable, as above.
+        let instruction = unsafe { instruction_slot.read() };
+        let to_instruction = instruction.wrapping_sub(old.as_ptr() as usize);
+        let new = code.into_ptr() as usize;
+        // SAFETY: as above; the frame takes over the reference that `into_ptr` gave up.
+        let old_slot = unsafe { code_slot.replace(new) };
+        // SAFETY: every code object has its instructions at the same offset.
+        unsafe { instruction_slot.write(new.wrapping_add(to_instruction)) };
+        if old_slot & tag == 0 {
+            // SAFETY: the frame owned this reference and no longer refers to it.
+            unsafe { pyo3::ffi::Py_DECREF(old.as_ptr()) };
+        }
+    }
+}

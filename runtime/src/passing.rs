@@ -1,0 +1,101 @@
+//! Exceptions on their way: what was decided once is not asked again at each handler of ours that they meet.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+/// A handler of ours in a frame: the frame's address and the offset of the instruction that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// The address of the frame object.
+    pub(crate) frame: usize,
+    /// The byte offset of the instruction.
+    pub(crate) offset: u32,
+}
+
+impl Site {
+    /// The site where the frame stands.
+    pub(crate) fn of(frame: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { frame: frame.as_ptr() as usize, offset: frame.getattr("f_lasti")?.extract()? })
+    }
+}
+
+/// An exception that goes on, and the sites that it will meet before something handles it.
+struct Passing {
+    exception: usize,
+    sites: Vec<Site>,
+    next: usize,
+}
+
+thread_local! {
+    static PASSING: RefCell<Option<Passing>> = const { RefCell::new(None) };
+}
+
+/// An exception that went on after a pause, known again by itself and by the traceback entry of the pause.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Released {
+    exception: usize,
+    entry: usize,
+}
+
+static RELEASED: Mutex<Vec<Released>> = Mutex::new(Vec::new());
+
+/// How many released exceptions are remembered; older ones may pause a second time.
+const MAX_RELEASED: usize = 64;
+
+/// Remembers that the exception goes on through `sites`, the first of which is asking now.
+pub(crate) fn expect(exception: &Bound<'_, PyAny>, sites: Vec<Site>) {
+    let passing = (sites.len() > 1).then(|| Passing { exception: exception.as_ptr() as usize, sites, next: 1 });
+    PASSING.set(passing);
+}
+
+/// Whether the exception is on its way and meets the site that was next.
+///
+/// An exception raised anew, even at the address of an old one, starts at the front and so meets another site.
+pub(crate) fn is_expected(exception: &Bound<'_, PyAny>, site: Site) -> bool {
+    PASSING.with_borrow_mut(|passing| {
+        let Some(expected) = passing else { return false };
+        let meets = expected.exception == exception.as_ptr() as usize && expected.sites[expected.next] == site;
+        expected.next += usize::from(meets);
+        if !meets || expected.next == expected.sites.len() {
+            *passing = None;
+        }
+        meets
+    })
+}
+
+/// Remembers an exception that a pause let go, so that raising it again does not pause again.
+pub(crate) fn release(exception: &Bound<'_, PyAny>) -> PyResult<()> {
+    let traceback = exception.getattr("__traceback__")?;
+    let released = Released { exception: exception.as_ptr() as usize, entry: traceback.as_ptr() as usize };
+    let mut all = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() == MAX_RELEASED {
+        all.remove(0);
+    }
+    all.push(released);
+    Ok(())
+}
+
+/// Whether a pause let this very exception go before.
+pub(crate) fn was_released(exception: &Bound<'_, PyAny>) -> bool {
+    let address = exception.as_ptr() as usize;
+    let entries: Vec<usize> = RELEASED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+        .filter(|released| released.exception == address)
+        .map(|released| released.entry)
+        .collect();
+    if entries.is_empty() {
+        return false;
+    }
+    let mut traceback = exception.getattr("__traceback__").ok();
+    while let Some(entry) = traceback.filter(|entry| !entry.is_none()) {
+        if entries.contains(&(entry.as_ptr() as usize)) {
+            return true;
+        }
+        traceback = entry.getattr("tb_next").ok();
+    }
+    false
+}
