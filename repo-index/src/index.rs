@@ -1,0 +1,244 @@
+//! The index: roots, what is known about their files, and the questions.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crate::answer::{Options, Outline, Page, Reading, References, SymbolHit, TextHit};
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::read::ReadTarget;
+use crate::session::Session;
+use crate::source::{Found, Origin, Root, Skipped, Source};
+use crate::store::{MemoryStore, Store};
+use crate::text::TextPattern;
+use crate::tree::Tree;
+use crate::work::Budget;
+use crate::{outline, read, references, symbols, text};
+
+/// Folders right below which each entry is an installed package.
+const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
+
+/// An index over a project and the packages around it.
+pub struct Index {
+    roots: RwLock<Vec<Root>>,
+    pub(crate) source: Box<dyn Source>,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) n_threads: usize,
+    seen: Mutex<Seen>,
+}
+
+/// What the roots held when they were last listed.
+#[derive(Default)]
+struct Seen {
+    packages: HashMap<PathBuf, Found>,
+    last: Option<Listed>,
+}
+
+/// A tree, and what it was made from.
+struct Listed {
+    found: Vec<(Root, Found)>,
+    tree: Arc<Tree>,
+}
+
+impl Index {
+    /// Returns an index of folders on the disk, kept in memory; nothing is read before it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// A root that is not there.
+    pub fn open(roots: Vec<Root>, n_threads: usize) -> Result<Self, Error> {
+        Self::with(roots, n_threads, Box::new(Disk), Box::<MemoryStore>::default())
+    }
+
+    /// Returns an index of what a source gives, kept in a store.
+    ///
+    /// # Errors
+    ///
+    /// A root that is not there.
+    pub fn with(
+        roots: Vec<Root>,
+        n_threads: usize,
+        source: Box<dyn Source>,
+        store: Box<dyn Store>,
+    ) -> Result<Self, Error> {
+        let index = Self {
+            roots: RwLock::default(),
+            source,
+            store,
+            n_threads,
+            seen: Mutex::default(),
+        };
+        for root in roots {
+            index.add_root(root)?;
+        }
+        Ok(index)
+    }
+
+    /// Adds a root; one that is there already, or is a part of a package that is, changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// A root that is not there.
+    pub fn add_root(&self, root: Root) -> Result<(), Error> {
+        let Some(path) = self.source.real_path(&root.path) else {
+            return Err(Error::BadRoot {
+                path: root.path.display().to_string(),
+                why: "there is no such file or folder".into(),
+                hint: "pass a folder that exists, or a package's folder or only module".into(),
+            });
+        };
+        let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
+        let covers = |known: &Root| {
+            known.path == path || (known.origin == Origin::Package && path.starts_with(&known.path))
+        };
+        if !roots.iter().any(covers) {
+            roots.push(Root { path, ..root });
+        }
+        Ok(())
+    }
+
+    /// Adds the installed package, or the single module, that a file belongs to, such as one in a traceback.
+    ///
+    /// Files of a project are in the index already and add nothing.
+    ///
+    /// # Errors
+    ///
+    /// A file that is not there.
+    pub fn add_package_of(&self, file: &Path) -> Result<(), Error> {
+        let package = self.package_of(file);
+        let is_installed = |part: &OsStr| PACKAGE_FOLDERS.iter().any(|folder| part == *folder);
+        let is_projects = |root: &Root| {
+            let rest = package.strip_prefix(&root.path);
+            rest.is_ok_and(|rest| !rest.iter().any(is_installed))
+        };
+        if self.roots().iter().any(is_projects) {
+            return Ok(());
+        }
+        let label = package
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        self.add_root(Root::package(package, label))
+    }
+
+    fn package_of(&self, file: &Path) -> PathBuf {
+        let is_package_folder = |folder: &Path| {
+            folder
+                .file_name()
+                .is_some_and(|name| PACKAGE_FOLDERS.iter().any(|known| name == *known))
+        };
+        if let Some(top) = file
+            .ancestors()
+            .find(|path| path.parent().is_some_and(is_package_folder))
+        {
+            return top.to_owned();
+        }
+        let is_in_package = |path: &&Path| {
+            let init = path.parent().map(|folder| folder.join("__init__.py"));
+            init.is_some_and(|init| self.source.real_path(&init).is_some())
+        };
+        let mut top = file;
+        while let Some(parent) = top.parent().filter(|_| is_in_package(&top)) {
+            top = parent;
+        }
+        top.to_owned()
+    }
+
+    /// Returns the roots, links resolved.
+    #[must_use]
+    pub fn roots(&self) -> Vec<Root> {
+        self.roots.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks at installed packages anew with the next question.
+    pub fn forget_packages(&self) {
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .packages
+            .clear();
+    }
+
+    /// Returns the files that no question sees, and why.
+    #[must_use]
+    pub fn skipped(&self) -> Vec<Skipped> {
+        self.tree(Budget::unlimited()).skipped.clone()
+    }
+
+    /// Returns the definitions that are called like the query: a name, or the end of a dotted name.
+    ///
+    /// # Errors
+    ///
+    /// An empty query, a bad cursor, a bad path filter.
+    pub fn symbols(&self, query: &str, options: Options<'_>) -> Result<Page<SymbolHit>, Error> {
+        symbols::symbols(&Session::new(self, options)?, query)
+    }
+
+    /// Returns where a name, or the symbol of a dotted name, is defined and used.
+    ///
+    /// # Errors
+    ///
+    /// As `symbols`, and a name that no file has.
+    pub fn references(&self, query: &str, options: Options<'_>) -> Result<References, Error> {
+        references::references(&Session::new(self, options)?, query)
+    }
+
+    /// Returns the lines that fit a pattern, in all text files.
+    ///
+    /// # Errors
+    ///
+    /// As `symbols`, and a pattern that is not a regular expression.
+    pub fn text(&self, pattern: &TextPattern, options: Options<'_>) -> Result<Page<TextHit>, Error> {
+        text::search(&Session::new(self, options)?, pattern)
+    }
+
+    /// Returns source lines with the headers of what they are in.
+    ///
+    /// # Errors
+    ///
+    /// As `symbols`, a file or a line that is not there, a path outside of the roots.
+    pub fn read(&self, target: &ReadTarget, options: Options<'_>) -> Result<Reading, Error> {
+        read::read(&Session::new(self, options)?, target)
+    }
+
+    /// Returns what is defined in a file.
+    ///
+    /// # Errors
+    ///
+    /// As `read`.
+    pub fn outline(&self, path: &str, options: Options<'_>) -> Result<Outline, Error> {
+        outline::outline(&Session::new(self, options)?, path)
+    }
+
+    /// Returns the files as they are now.
+    pub(crate) fn tree(&self, budget: Budget<'_>) -> Arc<Tree> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = Vec::new();
+        for root in self.roots() {
+            let known = seen
+                .packages
+                .get(&root.path)
+                .filter(|_| root.origin == Origin::Package);
+            let listed = known
+                .cloned()
+                .unwrap_or_else(|| self.source.list(&root, &|| (budget.is_over)()));
+            if root.origin == Origin::Package && !listed.is_partial {
+                seen.packages
+                    .entry(root.path.clone())
+                    .or_insert_with(|| listed.clone());
+            }
+            found.push((root, listed));
+        }
+        if let Some(last) = seen.last.as_ref().filter(|last| last.found == found) {
+            return Arc::clone(&last.tree);
+        }
+        let tree = Arc::new(Tree::new(found.clone()));
+        seen.last = Some(Listed {
+            found,
+            tree: Arc::clone(&tree),
+        });
+        tree
+    }
+}

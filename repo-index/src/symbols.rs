@@ -1,0 +1,217 @@
+//! `symbols`: where is this name defined?
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::answer::{Fit, Page, SymbolHit};
+use crate::error::Error;
+use crate::facts::FileFacts;
+use crate::identifiers::hash_name;
+use crate::session::{Session, SymbolId, Texts, symbol_hit};
+use crate::tree::{File, FileIdx};
+use crate::work::map_in_parallel;
+
+/// How many different names a search that forgives looks into.
+const MAX_SIMILAR_NAMES: usize = 20;
+
+/// How alike two names must be, of 1.
+const MIN_SIMILARITY: f64 = 0.65;
+
+pub(crate) fn symbols(session: &Session<'_>, query: &str) -> Result<Page<SymbolHit>, Error> {
+    let parts = parse_symbol(query)?;
+    let files = session.source_files();
+    let mut found = find(session, &parts, &files);
+    if found.is_empty() {
+        found = find_similar(session, &parts, &files);
+    }
+    let texts = Texts::default();
+    session.page(&found, files.len(), |found| {
+        symbol_hit(session, &texts, &found.facts, found.symbol, found.fit)
+    })
+}
+
+/// A definition that a query found.
+pub(crate) struct FoundSymbol {
+    pub(crate) symbol: SymbolId,
+    pub(crate) fit: Fit,
+    pub(crate) facts: std::sync::Arc<FileFacts>,
+}
+
+/// Returns the parts of a dotted name as people and Python write it.
+pub(crate) fn parse_symbol(query: &str) -> Result<Vec<String>, Error> {
+    let plain = query
+        .trim()
+        .trim_end_matches("()")
+        .replace("<locals>.", "")
+        .replace("::", ".")
+        .replace(':', ".");
+    let parts: Vec<String> = plain
+        .split('.')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(Into::into)
+        .collect();
+    if parts.is_empty() {
+        return Err(Error::EmptyQuery {
+            hint: "name a function, a class or an attribute, such as `total` or `Order.total`".into(),
+        });
+    }
+    Ok(parts)
+}
+
+/// Returns the definitions whose dotted name ends with the parts, best first.
+pub(crate) fn find(session: &Session<'_>, parts: &[String], files: &[FileIdx]) -> Vec<FoundSymbol> {
+    let Some(name) = parts.last() else {
+        return Vec::new();
+    };
+    let hash = hash_name(name);
+    let candidates = session.files_where(files, |identifiers| identifiers.may_define(hash));
+    let found = find_in(session, parts, &candidates);
+    if !found.is_empty() {
+        return found;
+    }
+    // A name may be bound in a place that the scan does not know, such as the second target of an assignment.
+    let others = session.files_where(files, |identifiers| {
+        identifiers.mentions(hash) && !identifiers.may_define(hash)
+    });
+    find_in(session, parts, &others)
+}
+
+fn find_in(session: &Session<'_>, parts: &[String], files: &[FileIdx]) -> Vec<FoundSymbol> {
+    let mut found = Vec::new();
+    for (file_idx, facts) in session.facts_of(files) {
+        for (definition, fit) in fits(&facts, session.tree.file(file_idx), parts) {
+            let symbol = SymbolId {
+                file: file_idx,
+                definition,
+            };
+            found.push(FoundSymbol {
+                symbol,
+                fit,
+                facts: std::sync::Arc::clone(&facts),
+            });
+        }
+    }
+    found.sort_by_cached_key(|found| (found.fit, rank(session, found)));
+    found
+}
+
+/// Returns the definitions of a file that fit a dotted name.
+fn fits(facts: &FileFacts, file: &File, parts: &[String]) -> Vec<(u32, Fit)> {
+    let Some(name) = parts.last() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (idx, definition) in (0..).zip(&facts.definitions) {
+        if facts.text(definition.name).eq_ignore_ascii_case(name) {
+            let qualified = facts.qualified_name(idx);
+            found.extend(fit(&file.module, &qualified, parts).map(|fit| (idx, fit)));
+        }
+    }
+    found
+}
+
+fn fit(module: &str, qualified: &str, parts: &[String]) -> Option<Fit> {
+    let names: Vec<&str> = module.split('.').chain(qualified.split('.')).collect();
+    let end = &names[names.len().checked_sub(parts.len())?..];
+    if !end
+        .iter()
+        .zip(parts)
+        .all(|(name, part)| name.eq_ignore_ascii_case(part))
+    {
+        return None;
+    }
+    if !end.iter().zip(parts).all(|(name, part)| name == part) {
+        return Some(Fit::OtherCase);
+    }
+    let n_qualified = qualified.split('.').count();
+    Some(match parts.len() {
+        n_parts if n_parts == names.len() => Fit::Whole,
+        n_parts if n_parts == n_qualified => Fit::Name,
+        _ => Fit::End,
+    })
+}
+
+/// The project comes before packages, what runs before what is assigned, the short path before the long one.
+fn rank(session: &Session<'_>, found: &FoundSymbol) -> impl Ord + use<> {
+    let file = session.tree.file(found.symbol.file);
+    let definition = &found.facts.definitions[found.symbol.definition as usize];
+    let is_assigned = !definition.kind.is_container();
+    let n_folders = file.shown.matches('/').count();
+    (
+        file.origin,
+        is_assigned,
+        n_folders,
+        file.shown.len(),
+        found.symbol,
+    )
+}
+
+/// Returns definitions with a name like the last part, those whose parents fit as well first.
+pub(crate) fn find_similar(session: &Session<'_>, parts: &[String], files: &[FileIdx]) -> Vec<FoundSymbol> {
+    let Some((name, parents)) = parts.split_last() else {
+        return Vec::new();
+    };
+    let identifiers = map_in_parallel(files, session.index.n_threads, |idx| session.identifiers(*idx));
+    let names: HashSet<&str> = identifiers
+        .iter()
+        .flatten()
+        .flat_map(|it| it.names.iter().map(|name| &**name))
+        .collect();
+    let mut similar: Vec<(f64, &str)> = names
+        .iter()
+        .filter_map(|it| Some((similarity(name, it)?, *it)))
+        .collect();
+    similar.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
+    similar.truncate(MAX_SIMILAR_NAMES);
+    let hashes: HashSet<u32> = similar.iter().map(|(_, name)| hash_name(name)).collect();
+    let candidates = session.files_where(files, |identifiers| {
+        hashes.iter().any(|hash| identifiers.may_define(*hash))
+    });
+    let mut found = Vec::new();
+    for (file_idx, facts) in session.facts_of(&candidates) {
+        for (definition, definition_facts) in (0..).zip(&facts.definitions) {
+            let text = facts.text(definition_facts.name);
+            let Some(place) = similar.iter().position(|(_, name)| *name == text) else {
+                continue;
+            };
+            let mut wanted = parents.to_vec();
+            wanted.push(text.into());
+            let module = &session.tree.file(file_idx).module;
+            let fits_parents = fit(module, &facts.qualified_name(definition), &wanted).is_some();
+            let symbol = SymbolId {
+                file: file_idx,
+                definition,
+            };
+            let facts = std::sync::Arc::clone(&facts);
+            found.push((
+                Reverse(fits_parents),
+                place,
+                FoundSymbol {
+                    symbol,
+                    fit: Fit::Similar,
+                    facts,
+                },
+            ));
+        }
+    }
+    found.sort_by_cached_key(|(fits, place, found)| (*fits, *place, rank(session, found)));
+    found.into_iter().map(|(_, _, found)| found).collect()
+}
+
+/// Returns how alike a wanted name and another are, or nothing if they are not.
+fn similarity(wanted: &str, name: &str) -> Option<f64> {
+    let (wanted, lower) = (wanted.to_lowercase(), name.to_lowercase());
+    let share =
+        |part: usize, of: usize| f64::from(u32::try_from(part * 100 / of.max(1)).unwrap_or(0)) / 100.0;
+    if lower.starts_with(&wanted) {
+        return Some(2.0 + share(wanted.len(), lower.len()));
+    }
+    if wanted.len() >= 3 && lower.contains(&wanted) {
+        return Some(1.0 + share(wanted.len(), lower.len()));
+    }
+    if wanted.len().abs_diff(lower.len()) > 4 {
+        return None;
+    }
+    Some(strsim::normalized_damerau_levenshtein(&wanted, &lower)).filter(|it| *it >= MIN_SIMILARITY)
+}

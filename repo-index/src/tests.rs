@@ -1,0 +1,607 @@
+//! Questions on small trees in memory: files and a question in, lines out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::{
+    Budget, Certainty, Content, Error, Found, FoundFile, Index, MemoryStore, Options, ReadTarget, Reading,
+    Root, Source, Stamp, TextPattern,
+};
+
+/// Files in memory; each change of one is a new state of it.
+#[derive(Clone, Default)]
+struct Files(Arc<Mutex<BTreeMap<PathBuf, (String, u128)>>>);
+
+impl Files {
+    /// Reads `== path` lines, each followed by a text.
+    fn parse(text: &str) -> Self {
+        let files = Self::default();
+        for part in text.split("== ").skip(1) {
+            let (path, text) = part.split_once('\n').unwrap();
+            files.write(path.trim(), text);
+        }
+        files
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let mut files = self.0.lock().unwrap();
+        let entry = files.entry(path.into()).or_default();
+        *entry = (text.into(), entry.1 + 1);
+    }
+
+    fn remove(&self, path: &str) {
+        self.0.lock().unwrap().remove(Path::new(path));
+    }
+}
+
+impl Source for Files {
+    fn list(&self, root: &Root, is_over: &dyn Fn() -> bool) -> Found {
+        let files = self.0.lock().unwrap();
+        let inside = files.iter().filter(|(path, _)| path.starts_with(&root.path));
+        let found = |(path, (text, modified)): (&PathBuf, &(String, u128))| FoundFile {
+            path: path.clone(),
+            stamp: Stamp {
+                modified: *modified,
+                size: text.len() as u64,
+            },
+        };
+        Found {
+            files: inside.map(found).collect(),
+            is_partial: is_over(),
+            ..Found::default()
+        }
+    }
+
+    fn read(&self, path: &Path) -> Content {
+        match self.0.lock().unwrap().get(path) {
+            Some((text, modified)) => Content::Text(
+                text.clone(),
+                Stamp {
+                    modified: *modified,
+                    size: text.len() as u64,
+                },
+            ),
+            None => Content::Gone,
+        }
+    }
+
+    fn real_path(&self, path: &Path) -> Option<PathBuf> {
+        let mut real = PathBuf::new();
+        for part in path.components() {
+            match part {
+                std::path::Component::ParentDir => drop(real.pop()),
+                part => real.push(part),
+            }
+        }
+        let files = self.0.lock().unwrap();
+        (real == Path::new("/etc/passwd") || files.keys().any(|file| file.starts_with(&real))).then_some(real)
+    }
+}
+
+fn open(files: &Files) -> Index {
+    let roots = vec![Root::project("/p", "project")];
+    let index = Index::with(roots, 2, Box::new(files.clone()), Box::<MemoryStore>::default()).unwrap();
+    for package in ["/site/lib", "/site/six.py"] {
+        if files.real_path(Path::new(package)).is_some() {
+            index.add_root(Root::package(package, "lib")).unwrap();
+        }
+    }
+    index
+}
+
+const SHOP: &str = "
+== /p/shop/__init__.py
+from .models import Order as PublicOrder
+from .models import *
+== /p/shop/base.py
+class Priced:
+    tax = 1
+    def total(self):
+        raise NotImplementedError
+    def show(self):
+        return self.total()
+== /p/shop/models.py
+'''The models.'''
+from shop.base import Priced
+class Order(Priced):
+    '''An order.'''
+    @property
+    def total(self):
+        return self.tax + self.lines
+    def __init__(self):
+        self.lines = []
+    def again(self):
+        return self.total() + super().total()
+def make(total):
+    return Order()
+== /p/run.py
+import shop
+from shop import PublicOrder, models
+def main(order):
+    total = 1
+    print(total, order.total)
+    models.make(total=2)
+    shop.make(3)
+    return PublicOrder().total
+== /site/lib/__init__.py
+class Order: pass
+def total(): pass
+";
+
+fn symbols(index: &Index, query: &str) -> String {
+    let page = index.symbols(query, Options::default()).unwrap();
+    let show = |it: &crate::SymbolHit| {
+        format!(
+            "{}:{} {} {:?} {:?}",
+            it.location.path, it.location.line, it.name, it.kind, it.fit
+        )
+    };
+    page.items.iter().map(show).collect::<Vec<_>>().join("\n")
+}
+
+fn check_symbols(query: &str, expect: &str) {
+    assert_eq!(
+        symbols(&open(&Files::parse(SHOP)), query),
+        expect.trim(),
+        "for {query}"
+    );
+}
+
+#[test]
+fn a_name_finds_the_project_before_packages() {
+    check_symbols(
+        "Order",
+        "shop/models.py:3 Order Class Name\nlib/__init__.py:1 Order Class Name",
+    );
+}
+
+#[test]
+fn the_end_of_a_dotted_name_is_enough() {
+    check_symbols("Order.total", "shop/models.py:6 Order.total Method Name");
+    check_symbols("models.Order.total()", "shop/models.py:6 Order.total Method End");
+    check_symbols("shop.models:Order", "shop/models.py:3 Order Class Whole");
+    check_symbols(
+        "Order.lines",
+        "shop/models.py:9 Order.lines InstanceAttribute Name",
+    );
+}
+
+#[test]
+fn another_case_and_a_slip_are_forgiven() {
+    check_symbols("priced.TAX", "shop/base.py:2 Priced.tax ClassAttribute OtherCase");
+    check_symbols(
+        "Order.totl",
+        "shop/models.py:6 Order.total Method Similar\nshop/base.py:3 Priced.total Method Similar\nlib/__init__.py:2 total Function Similar",
+    );
+    check_symbols("Prc", "");
+    check_symbols("Pri", "shop/base.py:1 Priced Class Similar");
+}
+
+#[test]
+fn a_second_target_of_an_assignment_is_found() {
+    let index = open(&Files::parse("== /p/a.py\nA, B = 1, 2\n"));
+    assert_eq!(symbols(&index, "B"), "a.py:1 B Variable Name");
+}
+
+fn check_references(query: &str, expect: &str) {
+    let index = open(&Files::parse(SHOP));
+    let found = index.references(query, Options::default()).unwrap();
+    let mut lines: Vec<String> = found
+        .page
+        .items
+        .iter()
+        .map(|it| {
+            let sure = if it.certainty == Certainty::Confirmed {
+                "="
+            } else {
+                "?"
+            };
+            let target = it.target.as_deref().unwrap_or("-");
+            let around = it.enclosing.as_deref().unwrap_or("-");
+            let location = &it.location;
+            format!(
+                "{:?} {sure} {}:{}:{} in {around} {target}",
+                it.group, location.path, location.line, location.column
+            )
+        })
+        .collect();
+    lines.push(format!("{} excluded", found.n_excluded));
+    assert_eq!(lines.join("\n"), expect.trim(), "for {query}");
+}
+
+#[test]
+fn a_method_is_told_from_locals_and_from_its_base() {
+    check_references(
+        "Order.total",
+        "
+Definition = shop/models.py:6:9 in Order shop.models.Order.total
+Call = shop/models.py:11:21 in Order.again shop.models.Order.total
+Call ? shop/base.py:6:21 in Priced.show -
+Attribute ? run.py:5:24 in main -
+Attribute ? run.py:8:26 in main -
+4 excluded",
+    );
+}
+
+#[test]
+fn super_means_the_base() {
+    check_references(
+        "Priced.total",
+        "
+Definition = shop/base.py:3:9 in Priced shop.base.Priced.total
+Call = shop/base.py:6:21 in Priced.show shop.base.Priced.total
+Call = shop/models.py:11:39 in Order.again shop.base.Priced.total
+Attribute ? run.py:5:24 in main -
+Attribute ? run.py:8:26 in main -
+4 excluded",
+    );
+}
+
+#[test]
+fn imports_stars_and_other_names_lead_to_the_definition() {
+    check_references(
+        "shop.models.Order",
+        "
+Definition = shop/models.py:3:7 in - shop.models.Order
+Call = run.py:8:12 in main shop.models.Order
+Call = shop/models.py:13:12 in make shop.models.Order
+Import = run.py:2:18 in - shop.models.Order
+Import = shop/__init__.py:1:21 in - shop.models.Order
+0 excluded",
+    );
+    check_references(
+        "make",
+        "
+Definition = shop/models.py:12:5 in - shop.models.make
+Call = run.py:6:12 in main shop.models.make
+Call = run.py:7:10 in main shop.models.make
+0 excluded",
+    );
+}
+
+#[test]
+fn a_name_from_outside_is_found_by_name() {
+    let index = open(&Files::parse("== /p/a.py\nimport os\nos.getenv('X')\n"));
+    let found = index.references("os.getenv", Options::default()).unwrap();
+    assert!(found.targets.is_empty());
+    assert_eq!(found.page.items[0].certainty, Certainty::ByName);
+}
+
+#[test]
+fn a_name_that_nobody_has_proposes_others() {
+    let error = open(&Files::parse(SHOP))
+        .references("Order.totals", Options::default())
+        .unwrap_err();
+    assert!(matches!(error, Error::NoSuchSymbol { .. }));
+    assert!(
+        error.hint().starts_with("did you mean `Order.total`"),
+        "{}",
+        error.hint()
+    );
+    let error = open(&Files::parse(SHOP))
+        .symbols("  ", Options::default())
+        .unwrap_err();
+    assert!(matches!(error, Error::EmptyQuery { .. }));
+}
+
+fn check_text(pattern: &TextPattern, path: Option<&str>, expect: &str) {
+    let options = Options {
+        path,
+        ..Options::default()
+    };
+    let page = open(&Files::parse(SHOP)).text(pattern, options).unwrap();
+    let show = |it: &crate::TextHit| {
+        format!(
+            "{}:{}:{} {}",
+            it.location.path,
+            it.location.line,
+            it.location.column,
+            it.text.trim()
+        )
+    };
+    assert_eq!(
+        page.items.iter().map(show).collect::<Vec<_>>().join("\n"),
+        expect.trim()
+    );
+}
+
+#[test]
+fn text_is_found_line_by_line() {
+    check_text(
+        &TextPattern::literal("Order("),
+        None,
+        "run.py:8:18 return PublicOrder().total\nshop/models.py:3:7 class Order(Priced):\nshop/models.py:13:12 return Order()",
+    );
+    check_text(
+        &TextPattern::regex(r"^from\s+\S+ import \*$"),
+        Some("shop"),
+        "shop/__init__.py:2:1 from .models import *",
+    );
+    let pattern = TextPattern {
+        ignore_case: true,
+        ..TextPattern::literal("NOTIMPLEMENTEDERROR")
+    };
+    check_text(
+        &pattern,
+        Some("*.py"),
+        "shop/base.py:4:15 raise NotImplementedError",
+    );
+    check_text(
+        &TextPattern::regex("$"),
+        Some("lib"),
+        "lib/__init__.py:1:18 class Order: pass\nlib/__init__.py:2:18 def total(): pass",
+    );
+}
+
+#[test]
+fn a_pattern_that_does_not_parse_says_how_to_quote_it() {
+    let error = open(&Files::parse(SHOP))
+        .text(&TextPattern::regex("total("), Options::default())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`total(` is not a regular expression: unclosed group"
+    );
+    assert!(error.hint().contains(r"`total\(`"), "{}", error.hint());
+}
+
+fn read(index: &Index, target: &str, options: Options<'_>) -> String {
+    let lines = match index.read(&ReadTarget::parse(target), options) {
+        Ok(Reading::Source(source)) => source.lines,
+        Ok(Reading::Candidates(page)) => {
+            let names: Vec<_> = page
+                .items
+                .iter()
+                .map(|it| format!("{}.{}", it.module, it.name))
+                .collect();
+            return names.join(" or ");
+        }
+        Err(error) => return format!("{error} ({})", error.hint()),
+    };
+    let show = |line: &crate::SourceLine| {
+        format!(
+            "{}{} {}",
+            line.number,
+            if line.is_header { "^" } else { "" },
+            line.text
+        )
+    };
+    lines.iter().map(show).collect::<Vec<_>>().join("\n")
+}
+
+fn check_read(target: &str, expect: &str) {
+    assert_eq!(
+        read(&open(&Files::parse(SHOP)), target, Options::default()),
+        expect,
+        "for {target}"
+    );
+}
+
+#[test]
+fn a_symbol_is_read_whole_with_the_class_around_it() {
+    check_read(
+        "Order.total",
+        "3^ class Order(Priced):\n5     @property\n6     def total(self):\n7         return self.tax + self.lines",
+    );
+    check_read("lib.Order", "1 class Order: pass");
+    check_read(
+        "run",
+        &read(&open(&Files::parse(SHOP)), "run.py", Options::default()),
+    );
+}
+
+#[test]
+fn lines_are_read_with_the_headers_around_them() {
+    check_read(
+        "shop/models.py:9",
+        "3^ class Order(Priced):\n8^     def __init__(self):\n9         self.lines = []",
+    );
+    check_read(
+        "/p/run.py:1-2",
+        "1 import shop\n2 from shop import PublicOrder, models",
+    );
+    check_read("models.py:1", "1 '''The models.'''");
+    check_read("lib/__init__.py:2-9", "2 def total(): pass");
+}
+
+#[test]
+fn several_symbols_are_candidates() {
+    check_read("Order", "shop.models.Order or lib.Order");
+    let index = open(&Files::parse(SHOP));
+    let options = Options {
+        path: Some("lib"),
+        ..Options::default()
+    };
+    assert_eq!(read(&index, "Order", options), "1 class Order: pass");
+}
+
+#[test]
+fn a_property_and_its_setter_are_one_symbol() {
+    let text = "== /p/a.py\nclass A:\n    @property\n    def x(self): return 1\n    y = 2\n    @x.setter\n    def x(self, v): pass\n";
+    let expect = "1^ class A:\n2     @property\n3     def x(self): return 1\n5     @x.setter\n6     def x(self, v): pass";
+    assert_eq!(
+        read(&open(&Files::parse(text)), "A.x", Options::default()),
+        expect
+    );
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let outside = "is outside of the indexed folders (read a file of the project or of a package in the traceback, by the path that a search gave)";
+    check_read("../../etc/passwd", &format!("`../../etc/passwd` {outside}"));
+    check_read("/etc/passwd", &format!("`/etc/passwd` {outside}"));
+    check_read(
+        "shop/../../etc/passwd:1",
+        &format!("`shop/../../etc/passwd` {outside}"),
+    );
+    check_read(
+        "none.py",
+        "cannot read `none.py`: there is no such file (search for a symbol or a text in it to learn its path)",
+    );
+    check_read(
+        "run.py:20-30",
+        "`run.py` has 8 lines, none of them in 20-30 (ask for lines between 1 and 8)",
+    );
+}
+
+#[test]
+fn pages_follow_each_other() {
+    let index = open(&Files::parse(SHOP));
+    let (mut cursor, mut lines) = (None::<String>, Vec::new());
+    loop {
+        let options = Options {
+            limit: 2,
+            cursor: cursor.as_deref(),
+            ..Options::default()
+        };
+        let page = index.text(&TextPattern::literal("total"), options).unwrap();
+        assert_eq!((page.n_matches, page.is_partial), (10, false));
+        lines.extend(page.items);
+        let Some(next) = page.next_cursor else { break };
+        cursor = Some(next);
+    }
+    let whole = index
+        .text(&TextPattern::literal("total"), Options::default())
+        .unwrap();
+    assert_eq!(lines, whole.items);
+    let options = Options {
+        cursor: Some("two"),
+        ..Options::default()
+    };
+    assert!(matches!(
+        index.symbols("Order", options),
+        Err(Error::BadCursor { .. })
+    ));
+}
+
+#[test]
+fn lines_of_a_long_symbol_go_on_with_its_header() {
+    let index = open(&Files::parse(SHOP));
+    let options = Options {
+        limit: 3,
+        cursor: Some("+6"),
+        ..Options::default()
+    };
+    let expect = "3^ class Order(Priced):\n9         self.lines = []\n10     def again(self):\n11         return self.total() + super().total()";
+    assert_eq!(
+        read(
+            &index,
+            "Order.again",
+            Options {
+                limit: 3,
+                ..Options::default()
+            }
+        ),
+        "3^ class Order(Priced):\n10     def again(self):\n11         return self.total() + super().total()"
+    );
+    assert_eq!(
+        read(&index, "models.Order", options),
+        expect.replacen("9 ", "8^     def __init__(self):\n9 ", 1)
+    );
+}
+
+#[test]
+fn a_spent_budget_makes_the_answer_partial() {
+    let index = open(&Files::parse(SHOP));
+    let budget = Budget {
+        max_files: 1,
+        ..Budget::unlimited()
+    };
+    let found = index
+        .references(
+            "total",
+            Options {
+                budget,
+                ..Options::default()
+            },
+        )
+        .unwrap();
+    assert!(found.page.is_partial);
+    assert!(found.page.n_files_searched < found.page.n_files);
+    let budget = Budget {
+        is_over: &|| true,
+        ..Budget::unlimited()
+    };
+    let page = index
+        .text(
+            &TextPattern::literal("total"),
+            Options {
+                budget,
+                ..Options::default()
+            },
+        )
+        .unwrap();
+    assert!(page.is_partial && page.items.is_empty() && page.n_files_searched == 0);
+    let page = index.symbols("total", Options::default()).unwrap();
+    assert!(!page.is_partial && page.n_files_searched == page.n_files);
+}
+
+#[test]
+fn a_changed_file_is_read_again_and_a_vanished_one_is_gone() {
+    let files = Files::parse("== /p/a.py\ndef f(): pass\n");
+    let index = open(&files);
+    assert_eq!(symbols(&index, "f"), "a.py:1 f Function Name");
+    files.write("/p/a.py", "\ndef f(): pass\n");
+    assert_eq!(symbols(&index, "f"), "a.py:2 f Function Name");
+    files.remove("/p/a.py");
+    assert_eq!(symbols(&index, "f"), "");
+    assert!(read(&index, "a.py", Options::default()).starts_with("cannot read `a.py`"));
+}
+
+#[test]
+fn an_outline_lists_what_a_file_defines() {
+    let outline = open(&Files::parse(SHOP))
+        .outline("shop/models.py", Options::default())
+        .unwrap();
+    let names: Vec<_> = outline.page.items.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "Order",
+            "Order.total",
+            "Order.__init__",
+            "Order.lines",
+            "Order.again",
+            "make"
+        ]
+    );
+    assert_eq!(outline.doc.as_deref(), Some("The models."));
+}
+
+#[test]
+fn the_package_of_a_file_in_a_traceback_joins() {
+    let files = Files::parse(
+        "== /p/a.py\n== /v/site-packages/lib/__init__.py\n== /v/site-packages/lib/sub/x.py\ndef f(): pass\n== /v/site-packages/six.py\n== /std/json/__init__.py\n== /std/json/tool.py\n== /std/os.py\n",
+    );
+    let index = open(&files);
+    for file in [
+        "/v/site-packages/lib/sub/x.py",
+        "/v/site-packages/six.py",
+        "/std/json/tool.py",
+        "/std/os.py",
+        "/p/a.py",
+    ] {
+        index.add_package_of(Path::new(file)).unwrap();
+    }
+    let paths: Vec<_> = index
+        .roots()
+        .into_iter()
+        .map(|root| format!("{} {}", root.path.display(), root.label))
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "/p project",
+            "/v/site-packages/lib lib",
+            "/v/site-packages/six.py six",
+            "/std/json json",
+            "/std/os.py os"
+        ]
+    );
+    assert_eq!(symbols(&index, "lib.sub.x.f"), "lib/sub/x.py:1 f Function Whole");
+    assert!(matches!(
+        index.add_root(Root::package("/none", "")),
+        Err(Error::BadRoot { .. })
+    ));
+}
