@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use healguard::{Policy, PolicyError};
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -97,10 +98,39 @@ impl Source<'_> {
     }
 
     fn guard(&self, value: &Spanned<DeValue<'_>>) -> Result<Value> {
-        if !value.get_ref().is_table() {
-            return Err(self.wrong_type(value, "guard", "a table"));
+        let json = to_json(value.get_ref());
+        let Err(PolicyError { problems }) = Policy::from_json(&json) else {
+            return Ok(json);
+        };
+        let told: Vec<Error> = problems
+            .iter()
+            .map(|problem| {
+                let place = if problem.path.is_empty() {
+                    String::new()
+                } else {
+                    format!("`{}`: ", problem.path)
+                };
+                let message = format!("in [tool.healmcp.guard], {place}{}", problem.message);
+                self.error(offset_of(value, &problem.path), &message, &problem.help)
+            })
+            .collect();
+        match told.as_slice() {
+            [one] => Err(Error::usage(one.to_string(), one.hint())),
+            several => {
+                let lines: Vec<String> = several
+                    .iter()
+                    .map(|error| format!("\n  {error} ({})", error.hint()))
+                    .collect();
+                Err(Error::usage(
+                    format!(
+                        "the guard's configuration has {} mistakes:{}",
+                        several.len(),
+                        lines.concat()
+                    ),
+                    "correct them: nothing is started under rules that cannot be read",
+                ))
+            }
         }
-        Ok(to_json(value.get_ref()))
     }
 
     fn wrong_type(&self, value: &Spanned<DeValue<'_>>, key: &str, wanted: &str) -> Error {
@@ -137,6 +167,32 @@ fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|known| (strsim::jaro_winkler(unknown, known), *known));
     let (score, nearest) = scored.max_by(|left, right| left.0.total_cmp(&right.0))?;
     (score > 0.7).then_some(nearest)
+}
+
+/// Returns where the value at `path`, such as `protected[2].op`, begins; a key begins before its value.
+fn offset_of(table: &Spanned<DeValue<'_>>, path: &str) -> usize {
+    let mut value = table;
+    let mut offset = table.span().start;
+    let steps = path.split(['.', '[', ']']).filter(|step| !step.is_empty());
+    for step in steps {
+        let next = match value.get_ref() {
+            DeValue::Table(entries) => entries
+                .iter()
+                .find(|(key, _)| key.get_ref() == step)
+                .map(|(key, value)| (key.span().start, value)),
+            DeValue::Array(items) => step
+                .parse::<usize>()
+                .ok()
+                .and_then(|item| items.get(item))
+                .map(|item| (item.span().start, item)),
+            _ => None,
+        };
+        let Some((start, next)) = next else {
+            break;
+        };
+        (offset, value) = (start, next);
+    }
+    offset
 }
 
 fn to_json(value: &DeValue<'_>) -> Value {
@@ -195,6 +251,27 @@ mod tests {
         check(
             "[tool.healmcp]\nzz = 1\n",
             "pyproject.toml:2: unknown key `zz` in [tool.healmcp] (the keys are include, timeout, guard)",
+        );
+    }
+
+    #[test]
+    fn mistakes_in_the_guard_have_their_lines() {
+        check(
+            "[tool.healmcp.guard]\non-unconfirmd = 'ask'\n",
+            "pyproject.toml:2: in [tool.healmcp.guard], `on-unconfirmd`: unknown key \
+             (did you mean `on-unconfirmed`?)",
+        );
+        check(
+            "[tool.healmcp.guard]\non-unconfirmed = 'ask'\npreset = []\n[[tool.healmcp.guard.protected]]\n\
+             op = 'shop.pay'\n[[tool.healmcp.guard.protected]]\nop = 'shop.pay'\narg = []\n",
+            "the guard's configuration has 2 mistakes:\
+             \n  pyproject.toml:3: in [tool.healmcp.guard], `preset`: unknown key (did you mean `presets`?)\
+             \n  pyproject.toml:8: in [tool.healmcp.guard], `protected[1].arg`: unknown key (did you mean `args`?) \
+             (correct them: nothing is started under rules that cannot be read)",
+        );
+        check(
+            "[tool.healmcp]\nguard = 1\n",
+            "pyproject.toml:2: in [tool.healmcp.guard], a number stands where a table is expected (write a table)",
         );
     }
 
