@@ -3,11 +3,21 @@
 pub mod tables;
 pub mod tree;
 
+mod check;
+mod context;
+mod fold;
 mod integer;
+mod lower;
 mod options;
+mod rules;
+#[cfg(test)]
+mod testing;
 mod violation;
+mod visit;
 
-pub use options::{FrameName, Limits, Options, ProgramCalls};
+pub use check::{check, check_expression};
+pub use options::{FrameName, Limits, Options, ProgramCalls, PythonMinor};
+pub use rules::{Rule, rules};
 pub use violation::Violation;
 
 /// What a check gives: the tree where nothing was found, and all that was found.

@@ -15,6 +15,18 @@ pub struct Options {
     pub names: BTreeMap<String, FrameName>,
     /// How large a heal may be.
     pub limits: Limits,
+    /// The Python of the program.
+    pub python_minor: PythonMinor,
+}
+
+/// A version of Python, `3.x`: syntax that it does not have is a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PythonMinor(pub u8);
+
+impl Default for PythonMinor {
+    fn default() -> Self {
+        Self(11)
+    }
 }
 
 /// What the checker does with calls of the program's functions.

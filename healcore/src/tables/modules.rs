@@ -9,7 +9,6 @@ names! {
         Binascii = "binascii",
         Bisect = "bisect",
         Collections = "collections",
-        Copy = "copy",
         Datetime = "datetime",
         Decimal = "decimal",
         Fractions = "fractions",
@@ -106,8 +105,6 @@ pub const MODULES: &[ModuleTable] = &[
         Container ["Counter", "OrderedDict", "deque"]
         Class ["ChainMap", "defaultdict"]
         Function ["OrderedDict.fromkeys"]),
-    table!(Copy:
-        Function ["copy", "deepcopy"]),
     table!(Datetime:
     Class ["date", "datetime", "time", "timedelta", "timezone"]
     Function [
