@@ -8,6 +8,6 @@ mod list_crashes;
 mod report;
 
 pub(crate) use evaluate::Evaluate;
-pub(crate) use get_crash::GetCrash;
+pub(crate) use get_crash::{GetCrash, describe};
 pub(crate) use get_frame::GetFrame;
 pub(crate) use list_crashes::ListCrashes;

@@ -34,6 +34,8 @@ pub static TOOLS: &[Tool] = &[
     Tool::of::<crash::GetCrash>(),
     Tool::of::<crash::GetFrame>(),
     Tool::of::<crash::Evaluate>(),
+    Tool::of::<source::SearchCode>(),
+    Tool::of::<source::ReadCode>(),
     Tool::of::<heal::CheckHeal>(),
     Tool::of::<heal::Resume>(),
     Tool::of::<heal::Abort>(),

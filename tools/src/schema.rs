@@ -87,6 +87,10 @@ fn simplify(schema: &mut Value) {
                     members.shift_remove(unwanted);
                 }
             }
+            if let Some(Value::String(description)) = members.get_mut("description") {
+                // Where a doc comment is wrapped is for whoever edits it.
+                *description = description.replace('\n', " ");
+            }
             if members.get("default").is_some_and(Value::is_null) {
                 members.shift_remove("default");
             }
@@ -126,7 +130,8 @@ mod tests {
 
     use super::*;
 
-    /// Says what it does.
+    /// Says what
+    /// it does.
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "only its schema is of interest")]

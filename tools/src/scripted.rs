@@ -1,12 +1,14 @@
 //! A world for tests: it records what is asked and answers from a list.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use protocol::{CrashStatus, CrashSummary, Location, Reply, Request};
+use protocol::{CrashReport, CrashStatus, CrashSummary, FrameReport, Location, Reply, Request};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::{CodeCache, Context, ToolError, World, find};
 
@@ -17,7 +19,7 @@ pub(crate) struct Scripted {
     replies: Mutex<VecDeque<Result<Reply, ToolError>>>,
     asked: Mutex<Vec<String>>,
     slept: Mutex<Duration>,
-    pub(crate) project: PathBuf,
+    project: PathBuf,
 }
 
 impl Scripted {
@@ -28,9 +30,47 @@ impl Scripted {
         }
     }
 
+    pub(crate) fn in_project(folder: &Path) -> Self {
+        Self {
+            project: folder.to_owned(),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn replying(self, reply: Result<Reply, ToolError>) -> Self {
         self.replies.lock().unwrap().push_back(reply);
         self
+    }
+
+    /// Adds a crash that went through an installed package, found in a folder beside the project.
+    pub(crate) fn crashing_in(self, project: &Path) -> Self {
+        let mut summary = summary("c1");
+        summary.root = project.display().to_string();
+        let file = project.join("venv/lib/site-packages/lib/core.py");
+        let frame = FrameReport {
+            index: 1,
+            location: Location {
+                file: file.display().to_string(),
+                line: 2,
+                function: "get".to_owned(),
+            },
+            in_scope: false,
+            source: Vec::new(),
+            variables: Vec::new(),
+            more_names: Vec::new(),
+            sub_expressions: Vec::new(),
+            calls_made: Vec::new(),
+        };
+        let report = CrashReport {
+            summary,
+            decision: String::new(),
+            chain: Vec::new(),
+            frames: Vec::new(),
+            below: vec![frame],
+            actions: Vec::new(),
+            attempts: Vec::new(),
+        };
+        self.replying(Ok(Reply::Crash(Box::new(report))))
     }
 
     /// Calls a tool and returns its text, or its error's block.
@@ -114,4 +154,30 @@ pub(crate) fn summary(crash_id: &str) -> CrashSummary {
         n_attempts: 0,
         held_by: None,
     }
+}
+
+/// A project on the disk with a package in its environment, and a world in which it is the current one.
+pub(crate) fn shop() -> (TempDir, Scripted) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        (".gitignore", "venv\n"),
+        ("main.py", "from shop.cart import Cart\nprint(Cart().total())\n"),
+        ("shop/__init__.py", ""),
+        (
+            "shop/cart.py",
+            "class Cart:\n    def __init__(self):\n        self.rows = []\n\n    def total(self):\n        \"\"\"Sums up.\"\"\"; return sum(self.rows)\n",
+        ),
+        ("venv/lib/site-packages/lib/__init__.py", ""),
+        (
+            "venv/lib/site-packages/lib/core.py",
+            "def get(key):\n    raise KeyError(key)\n",
+        ),
+    ];
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let world = Scripted::in_project(folder.path());
+    (folder, world)
 }
