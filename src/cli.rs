@@ -4,7 +4,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{abort, bench, check, crashes, eval, frame, read, resume, run, search, serve, show};
+use crate::commands::{
+    abort, bench, cache, check, crashes, doctor, eval, frame, mcp_config, read, resume, run, search, serve,
+    show,
+};
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
 
@@ -33,6 +36,9 @@ enum Command {
     Check(check::Args),
     Resume(resume::Args),
     Abort(abort::Args),
+    Doctor(doctor::Args),
+    McpConfig(mcp_config::Args),
+    Cache(cache::Args),
     Bench(bench::Args),
     Serve(serve::Args),
 }
@@ -64,6 +70,9 @@ fn dispatch(command: &Command) -> Result<Done> {
         Command::Check(args) => check::run(args),
         Command::Resume(args) => resume::run(args),
         Command::Abort(args) => abort::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::McpConfig(args) => mcp_config::run(args),
+        Command::Cache(args) => cache::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Serve(args) => serve::run(args),
     }

@@ -12,7 +12,7 @@ use crate::folders::{cannot, make};
 use crate::launch;
 
 /// The folder of the cache that holds the environments.
-pub(crate) const BENCH_FOLDER: &str = "bench";
+const BENCH_FOLDER: &str = "bench";
 
 /// Finds interpreters by version, each once.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ mod instance;
 mod score;
 mod trial;
 
-pub(crate) use environment::{BENCH_FOLDER, Interpreters};
-pub(crate) use instance::{Instance, Plan, read_all, read_plan};
+pub(crate) use environment::Interpreters;
+pub(crate) use instance::{Instance, read_all, read_plan};
 pub(crate) use score::{Score, json, table};
 pub(crate) use trial::{Bench, run};

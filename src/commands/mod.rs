@@ -4,10 +4,13 @@ mod verbs;
 
 pub(crate) mod abort;
 pub(crate) mod bench;
+pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod crashes;
+pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod frame;
+pub(crate) mod mcp_config;
 pub(crate) mod read;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -46,18 +46,28 @@ pub(crate) fn run(args: &Args) -> Result<Infallible> {
     }
     let command = Command::resolve(&args.command, &search)?;
     let settings = settings(args, &command)?;
-    let text = serde_json::to_string(&settings)
+    become_command(
+        inject(std::process::Command::new(&command.file), &settings)?,
+        &command.words,
+    )
+}
+
+/// Gives a process the environment that brings the runtime in.
+pub(crate) fn inject(
+    mut process: std::process::Command,
+    settings: &Settings,
+) -> Result<std::process::Command> {
+    let text = serde_json::to_string(settings)
         .map_err(|error| Error::failed(format!("cannot write the settings: {error}"), "report this"))?;
     let mut python_path = OsString::from(&settings.inject);
     if let Some(present) = std::env::var_os("PYTHONPATH").filter(|present| !present.is_empty()) {
         python_path.push(":");
         python_path.push(present);
     }
-    let mut process = std::process::Command::new(&command.file);
     process
         .env(SETTINGS_VARIABLE, text)
         .env("PYTHONPATH", python_path);
-    become_command(process, &command.words)
+    Ok(process)
 }
 
 fn become_command(mut process: std::process::Command, words: &[OsString]) -> Result<Infallible> {
@@ -83,16 +93,7 @@ pub(crate) fn settings(args: &Args, command: &Command) -> Result<Settings> {
     })?;
     let root = launch::find_root(&launch::start_of(command, &current));
     let config = config::read(&root)?;
-    let executable = std::env::current_exe()
-        .and_then(|path| path.canonicalize())
-        .map_err(|error| {
-            Error::failed(
-                format!("cannot find the file of this program: {error}"),
-                "install healmcp again",
-            )
-        })?;
-    let told = std::env::var_os(launch::EXTENSION_VARIABLE).map(PathBuf::from);
-    let extension = launch::find_extension(&executable, told.as_deref())?;
+    let extension = extension()?;
     let sockets = places.sockets();
     make_private(&sockets, places.uid)?;
     let inject = launch::write_inject_folder(&cache)?;
@@ -129,8 +130,22 @@ pub(crate) fn settings(args: &Args, command: &Command) -> Result<Settings> {
     })
 }
 
+/// Finds the extension that belongs to this program.
+pub(crate) fn extension() -> Result<PathBuf> {
+    let executable = std::env::current_exe()
+        .and_then(|path| path.canonicalize())
+        .map_err(|error| {
+            Error::failed(
+                format!("cannot find the file of this program: {error}"),
+                "install healmcp again",
+            )
+        })?;
+    let told = std::env::var_os(launch::EXTENSION_VARIABLE).map(PathBuf::from);
+    launch::find_extension(&executable, told.as_deref())
+}
+
 /// Nobody heals on a build server, and a job that waits for it would look hung.
-fn runs_in_ci() -> bool {
+pub(crate) fn runs_in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::folders::{make, write_whole};
 
 /// The file of the cache that remembers the answers.
-pub(crate) const KNOWN_FILE: &str = "interpreters.json";
+const KNOWN_FILE: &str = "interpreters.json";
 
 /// What an interpreter says of itself.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]

@@ -6,8 +6,8 @@ mod inject;
 mod interpreter;
 mod scope;
 
-pub(crate) use command::{Command, Launch, Program, find_file};
+pub(crate) use command::{Command, find_file};
 pub(crate) use extension::{EXTENSION_VARIABLE, find as find_extension};
 pub(crate) use inject::write as write_inject_folder;
-pub(crate) use interpreter::{Interpreter, KNOWN_FILE, find_version, probe};
+pub(crate) use interpreter::{find_version, probe};
 pub(crate) use scope::{find_root, start_of};
