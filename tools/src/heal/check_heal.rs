@@ -10,10 +10,11 @@ use crate::{Answer, ToolError, schema, text};
 
 pub(crate) struct CheckHeal;
 
-/// Try healing code on the paused program, take it back, and judge it. Answers verdict allow (with heal_id for resume),
-/// needs-approval (a person has to approve) or deny (reason and what to write instead), plus what the code would
-/// change. The code is HealCore: assignments, if, for, while, safe calls; no import, def, class, lambda, with, try. It
-/// sees and sets the frame's names. Empty code is a resume action alone.
+/// Try healing code on the paused program, take it back, and judge it: allow (with heal_id for resume), needs-approval (a
+/// person has to approve) or deny (with what to write instead), plus what it would change. The code is HealCore, a small
+/// Python over the frame's names: assignments to names, items and attributes, del x[k], if, for, while, try, assert,
+/// comprehensions, f-strings, pure builtins and modules (math, re, json, datetime, decimal...), methods of builtin types.
+/// No def, class, lambda (but key=), with, walrus, dunder names, files, os, sys. Empty code is a resume action alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

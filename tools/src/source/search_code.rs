@@ -157,13 +157,14 @@ impl Search {
 
     fn headline(&self, counts: &Counts) -> String {
         let what = match self.kind {
-            Kind::Symbol => "definitions",
-            Kind::References => "uses",
-            Kind::Text | Kind::Regex => "lines",
+            Kind::Symbol => "definition",
+            Kind::References => "use",
+            Kind::Text | Kind::Regex => "line",
         };
+        let plural = if counts.n_matches == 1 { "" } else { "s" };
         let at_least = if counts.is_partial { "at least " } else { "" };
         format!(
-            "{at_least}{} {what} for {} {}",
+            "{at_least}{} {what}{plural} for {} {}",
             counts.n_matches,
             text::quoted(&text::clip(&self.input.query, 100)),
             self.around.where_()
@@ -315,7 +316,7 @@ mod tests {
     fn a_symbol_is_found_by_the_end_of_its_name() {
         check(
             json!({"query": "Cart.total"}),
-            "1 definitions for \"Cart.total\" in ROOT\n\
+            "1 definition for \"Cart.total\" in ROOT\n\
              shop/cart.py:5-6 method shop.cart.Cart.total: def total(self):  # Sums up.",
         );
     }
@@ -324,7 +325,7 @@ mod tests {
     fn text_is_found_in_any_case() {
         check(
             json!({"query": "SUMS up", "kind": "text"}),
-            "1 lines for \"SUMS up\" in ROOT\n\
+            "1 line for \"SUMS up\" in ROOT\n\
              shop/cart.py:6: \"\"\"Sums up.\"\"\"; return sum(self.rows)",
         );
     }
