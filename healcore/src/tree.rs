@@ -448,7 +448,7 @@ pub enum Index {
     /// `x[value]`.
     Value(Expr),
     /// `x[lower:upper:step]`.
-    Slice(Slice),
+    Slice(Box<Slice>),
     /// `x[a, 1:2]`, where at least one is a slice; a tuple without slices is a `Value`.
     Tuple(Vec<Index>),
 }

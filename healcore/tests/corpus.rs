@@ -7,9 +7,15 @@ use serde_json::Value;
 
 /// Returns the rows of a file of the corpus; none where the corpus is not there.
 fn rows(name: &str) -> Vec<Value> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/cases/healcore").join(name);
-    let Ok(text) = std::fs::read_to_string(path) else { return Vec::new() };
-    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/cases/healcore")
+        .join(name);
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return Vec::new();
+    };
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("each line is JSON"))
+        .collect()
 }
 
 /// Returns the rows whose check does not end as expected.
@@ -33,7 +39,10 @@ fn legitimate_heals_are_accepted() {
 
 #[test]
 fn escapes_are_refused() {
-    let rows: Vec<_> = rows("reject.jsonl").into_iter().filter(|row| row["phase"] == "static").collect();
+    let rows: Vec<_> = rows("reject.jsonl")
+        .into_iter()
+        .filter(|row| row["phase"] == "static")
+        .collect();
     let wrong = wrong(&rows, false);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

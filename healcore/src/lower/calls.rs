@@ -8,7 +8,9 @@ use super::names;
 use crate::context::Context;
 use crate::options::ProgramCalls;
 use crate::rules::{self, calls as rules_of_calls, formats, imports, names as name_rules, regex};
-use crate::tables::{self, Builtin, BuiltinType, MemberKind, MethodName, Module, Shape};
+use crate::tables::{
+    self, Builtin, BuiltinType, ExceptionName, MemberKind, MethodName, Module, REFUSED_EXCEPTIONS, Shape,
+};
 use crate::tree::{Call, Callee, Constant, Expr, ExprKind, MemberRef, Path, Span};
 
 /// Lowers a call; nothing where its callee is refused.
@@ -74,8 +76,20 @@ fn name_callee(cx: &mut Context<'_>, name: &ExprName) -> Option<Callee> {
             return member_callee(cx, resolved, span);
         }
     }
-    if id.starts_with("__") {
+    if id.starts_with("__") || REFUSED_EXCEPTIONS.contains(&id) {
         name_rules::check_read(cx, id, span);
+        return None;
+    }
+    if ExceptionName::from_name(id).is_some() && !name_rules::is_variable(cx, id) {
+        return report_uncallable(cx, id, span);
+    }
+    if cx.options.program_calls == ProgramCalls::Allow && (cx.is_local(id) || cx.bound.contains(id)) {
+        cx.report(
+            &rules_of_calls::COMPUTED_CALLEE,
+            span,
+            format!("`{id}` is bound by the code itself and then called"),
+            "call the function of the program by its own name",
+        );
         return None;
     }
     program(
@@ -93,8 +107,7 @@ fn attribute_callee(cx: &mut Context<'_>, attribute: &ExprAttribute) -> Option<C
     let name = attribute.attr.as_str();
     let n_violations = cx.violations.len();
     names::check_attribute(cx, attribute);
-    let whole = Ast::Attribute(attribute.clone());
-    let dotted = names::dotted(&whole);
+    let dotted = names::dotted_attribute(attribute);
     if let Some(dotted) = &dotted {
         let root_span = cx.span(dotted.root_range);
         let is_free = !name_rules::is_variable(cx, dotted.root);
@@ -372,7 +385,7 @@ fn check_method(cx: &mut Context<'_>, call: &Call, receiver: &Expr, method: &str
         "sub" | "subn" => regex::check_replacement(cx, call, 0),
         "format" => match &receiver.kind {
             ExprKind::Constant(Constant::Str(template)) => {
-                formats::check_template(cx, template, receiver.span)
+                formats::check_template(cx, template, receiver.span);
             }
             _ => formats::report_template(cx, receiver.span, "the template is not a literal"),
         },

@@ -281,12 +281,12 @@ pub(super) fn index(cx: &mut Context<'_>, node: &Ast) -> Index {
             cx.n_nodes += 1;
             let mut part = |node: &Option<Box<Ast>>| node.as_deref().map(|node| expr(cx, node));
             let (lower, upper, step) = (part(&slice.lower), part(&slice.upper), part(&slice.step));
-            Index::Slice(Slice {
+            Index::Slice(Box::new(Slice {
                 span: cx.span(slice.range()),
                 lower,
                 upper,
                 step,
-            })
+            }))
         }
         Ast::Tuple(tuple) if tuple.elts.iter().any(Ast::is_slice_expr) => {
             Index::Tuple(tuple.elts.iter().map(|node| index(cx, node)).collect())

@@ -136,9 +136,13 @@ pub(super) fn import_from(cx: &mut Context<'_>, stmt: &StmtImportFrom) -> Vec<Im
         );
         return imports;
     }
+    if let Some(module) = &stmt.module {
+        super::names::check_identifier(cx, module.range(), module);
+    }
     let module = stmt.module.as_deref().unwrap_or_default();
     for alias in &stmt.names {
         let span = cx.span(alias.range());
+        super::names::check_identifier(cx, alias.name.range(), &alias.name);
         let is_package = module == "urllib";
         if Module::from_name(module).is_none() && !is_package {
             report_module(cx, alias, module);

@@ -25,13 +25,16 @@ pub(super) fn dotted(expr: &Ast) -> Option<Dotted<'_>> {
             root_range: name.range(),
             attributes: Vec::new(),
         }),
-        Ast::Attribute(attribute) => {
-            let mut dotted = dotted(&attribute.value)?;
-            dotted.attributes.push(&attribute.attr);
-            Some(dotted)
-        }
+        Ast::Attribute(attribute) => dotted_attribute(attribute),
         _ => None,
     }
+}
+
+/// Returns the dotted name that an attribute is, if it is one.
+pub(super) fn dotted_attribute(attribute: &ExprAttribute) -> Option<Dotted<'_>> {
+    let mut dotted = dotted(&attribute.value)?;
+    dotted.attributes.push(&attribute.attr);
+    Some(dotted)
 }
 
 /// What the root of a dotted name stands for.
@@ -197,14 +200,17 @@ pub(super) fn attribute(cx: &mut Context<'_>, attribute: &ExprAttribute) -> Expr
     let span = cx.span(attribute.range());
     check_attribute(cx, attribute);
     let name = attribute.attr.as_str();
-    let whole = Ast::Attribute(attribute.clone());
-    if let Some(dotted) = dotted(&whole) {
+    if let Some(dotted) = dotted_attribute(attribute) {
         let root_span = cx.span(dotted.root_range);
         if let Some(resolved) = resolve(cx, &dotted, span) {
             return member_path(cx, &dotted, resolved, attribute.range());
         }
         if dotted.attributes.len() == 1 {
             names::check_root(cx, dotted.root, root_span);
+            if is_builtin_class(cx, dotted.root) {
+                attributes::report_class(cx, name, span);
+                return placeholder(span);
+            }
             if cx.caught.iter().any(|caught| caught == dotted.root) {
                 let name_span = cx.span(attribute.attr.range());
                 attributes::check_exception(cx, name, name_span);
@@ -257,14 +263,17 @@ pub(super) fn check_attribute(cx: &mut Context<'_>, attribute: &ExprAttribute) {
     attributes::check_name(cx, &attribute.attr, span);
 }
 
+fn is_builtin_class(cx: &Context<'_>, name: &str) -> bool {
+    !names::is_variable(cx, name)
+        && (BuiltinType::from_name(name).is_some() || ExceptionName::from_name(name).is_some())
+}
+
 /// Notes a store on a module or a builtin type; says whether it is one.
 pub(super) fn check_store(cx: &mut Context<'_>, object: &Ast, span: Span) -> bool {
     let Some(dotted) = dotted(object) else {
         return false;
     };
-    let is_type = dotted.attributes.is_empty()
-        && !names::is_variable(cx, dotted.root)
-        && (BuiltinType::from_name(dotted.root).is_some() || ExceptionName::from_name(dotted.root).is_some());
+    let is_type = dotted.attributes.is_empty() && is_builtin_class(cx, dotted.root);
     let is_store = is_type || resolve(cx, &dotted, span).is_some();
     if is_store {
         cx.report(

@@ -114,7 +114,10 @@ fn field(cx: &mut Context<'_>, parts: &mut Vec<FStringPart>, element: &Interpola
     let mut spec = String::new();
     for part in element.format_spec.iter().flat_map(|spec| spec.elements.iter()) {
         match part {
-            InterpolatedStringElement::Literal(literal) => spec.push_str(&literal.value),
+            InterpolatedStringElement::Literal(literal) => {
+                check_escapes(cx, literal.range());
+                spec.push_str(&literal.value);
+            }
             InterpolatedStringElement::Interpolation(_) => cx.report(
                 &formats::FORMAT_WIDTH,
                 span,

@@ -92,6 +92,16 @@ pub(crate) fn check_read(cx: &mut Context<'_>, name: &str, span: Span) {
     }
 }
 
+/// Notes an attribute that is read from a builtin class.
+pub(crate) fn report_class(cx: &mut Context<'_>, name: &str, span: Span) {
+    cx.report(
+        &METHOD_VALUE,
+        span,
+        format!("`{name}` of a builtin class is read and not called"),
+        format!("call it on a value: `x.{name}(…)`"),
+    );
+}
+
 /// Checks an attribute of a variable that an enclosing `except … as` has bound.
 pub(crate) fn check_exception(cx: &mut Context<'_>, name: &str, span: Span) {
     if !EXCEPTION_ATTRIBUTES.contains(&name) && attribute_fault(name).is_none() {
@@ -139,6 +149,9 @@ mod tests {
     fn methods_are_called_and_not_kept() {
         check("f = rows.append", "HC111");
         check("self.f = text.strip", "HC111");
+        check("f = str.join", "HC111");
+        check("f = int.real", "HC111");
+        check("f = ValueError.args", "HC111");
         check("x = order.items", "");
     }
 

@@ -138,6 +138,13 @@ mod tests {
         check_with("x = charge(1, *a, k=2, **b)", &options, "");
         check_with("self.shop.refresh()", &options, "");
         check_with("f()()", &options, "HC502");
+        check_with("f = handlers['pay']\nf(order)", &options, "HC502");
+        check_with("x = [f(1) for f in handlers]", &options, "HC502");
+        check_with("for f in handlers:\n    f()", &options, "HC502");
+        check_with("x = ValueError('a')", &options, "HC203");
+        check_with("x = SystemExit()", &options, "HC105");
+        check_with("x = __import__('os')", &options, "HC104");
+        check_with("x = eval('1')", &options, "HC105");
         check_with("a[0].save()", &options, "HC503");
         check_with("x = sorted(rows, key=lambda r: charge(r))", &options, "HC402");
         check_with("x = sorted(rows, key=charge)", &options, "HC505");
@@ -163,7 +170,7 @@ mod tests {
         check("x = 'a'.format_map(b)", "HC103");
         check("x = a.translate(b)", "HC503");
         check("rows.append(1)", "");
-        check("x = object.__new__(A)", "HC101 HC105");
+        check("x = object.__new__(A)", "HC105 HC101");
         check("x = str.mro()", "HC103");
         check("x = list.append(rows, 1)", "HC503");
         check("x = str.format('{}', 1)", "HC503");
@@ -186,7 +193,8 @@ mod tests {
         check("x = getattr(a, '__class__')", "HC101");
         check("x = hasattr(a, 'gi_frame')", "HC103");
         check("x = getattr(a, 'b.c')", "HC506");
-        check("x = getattr(*a)", "HC504 HC506");
+        check("x = getattr(*a)", "HC504");
+        check("x = getattr(a, *b)", "HC504 HC506");
         check("x = getattr(a, 'b', None)", "");
         check("x = list(zip(*rows))", "");
     }

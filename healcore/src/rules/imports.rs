@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn a_name_is_imported_as_one_thing() {
-        check("import json\nfrom math import pi as json", "HC205");
+        check("import json\nfrom math import pi as json", "HC107 HC205");
+        check("import math as m\nimport json as m", "HC205");
         check("import json\nimport json", "");
         check("import json\njson = 1", "HC107");
         check("import json as text\ntext = 1", "HC107");

@@ -76,8 +76,7 @@ impl Numbers<'_, '_> {
             return;
         };
         let limit = self.cx.options.limits.integer_bits;
-        let bits = i128::from(fold::bits(base)).saturating_mul(exponent);
-        if bits > i128::from(limit) && base.unsigned_abs() > 1 {
+        if power_bits(base, exponent) > limit as f64 {
             self.cx.report(
                 &POWER,
                 span,
@@ -162,6 +161,11 @@ impl Numbers<'_, '_> {
     fn limit(&self) -> i128 {
         i128::from(self.cx.options.limits.integer_bits)
     }
+}
+
+/// Returns how many bits a power has, nearly.
+fn power_bits(base: i128, exponent: i128) -> f64 {
+    (base.unsigned_abs().max(1) as f64).log2() * exponent as f64
 }
 
 fn has_large_exponent(text: &str) -> bool {

@@ -3,10 +3,11 @@
 use super::define_rules;
 use crate::context::Context;
 use crate::tables::{Member, Module};
-use crate::tree::{Argument, Call, Constant, Expr, ExprKind, Keyword};
+use crate::tree::{Argument, BinaryOp, Call, Constant, Expr, ExprKind, Keyword};
 
 define_rules! {
     PATTERN = "HC710" "regex-pattern": "a pattern that is not a literal";
+    FLAGS = "HC717" "regex-flags": "flags of a pattern that are computed, or that make its spaces count for nothing";
     UNSAFE_PATTERN = "HC711" "unsafe-pattern": "a pattern that may take exponential time";
     REPLACEMENT = "HC712" "regex-replacement": "a replacement that is not a literal";
 }
@@ -60,6 +61,22 @@ pub(crate) fn check_call(cx: &mut Context<'_>, call: &Call, member: &Member) {
         // The number of arguments is another rule's.
         None => {}
     }
+    let flags_position = match member.path {
+        "compile" => 1,
+        "sub" | "subn" => 4,
+        "split" => 3,
+        _ => 2,
+    };
+    if let Some(flags) = super::formats::argument(call, flags_position, "flags")
+        && !are_listed_flags(flags)
+    {
+        cx.report(
+            &FLAGS,
+            flags.span,
+            "the flags are computed, or not listed",
+            "write flags as `re.I | re.M`",
+        );
+    }
     if matches!(member.path, "sub" | "subn") {
         check_replacement(cx, call, 1);
     }
@@ -87,6 +104,22 @@ pub(crate) fn check_replacement(cx: &mut Context<'_>, call: &Call, position: usi
             "the replacement is not a literal",
             "write the replacement as a literal; it may not be a function",
         );
+    }
+}
+
+/// The flags are constants of `re`: the one that changes how a pattern is read is not listed.
+fn are_listed_flags(flags: &Expr) -> bool {
+    match &flags.kind {
+        ExprKind::Member(reference) => reference.member.module == Module::Re,
+        ExprKind::Binary {
+            left,
+            op: BinaryOp::BitOr,
+            right,
+        } => are_listed_flags(left) && are_listed_flags(right),
+        ExprKind::Constant(Constant::Int(value)) => value.bits() == 0,
+        // Stands for what was refused for itself; as it stands, `re` refuses it.
+        ExprKind::Constant(Constant::None) => true,
+        _ => false,
     }
 }
 
@@ -251,7 +284,7 @@ impl Reader<'_> {
                     is_known = false;
                 }
                 '-' => is_known = false,
-                _ => characters.push(character),
+                _ => characters.push(fold_case(character)),
             }
             is_first = false;
         }
@@ -350,9 +383,15 @@ fn nothing() -> Part {
 
 fn one(character: char) -> Part {
     Part {
-        first: Some(vec![character]),
+        first: Some(vec![fold_case(character)]),
         ..Part::default()
     }
+}
+
+/// Letters that `re.I` may take for each other become one.
+fn fold_case(character: char) -> char {
+    let upper = character.to_uppercase().next().unwrap_or(character);
+    upper.to_lowercase().next().unwrap_or(upper)
 }
 
 #[cfg(test)]
@@ -403,6 +442,8 @@ mod tests {
         check("(?:(?:a+)?)+", "HC711");
         check("(?=(a+)+)b", "HC711");
         check("(?i:(a|A))+", "HC711");
+        check("(a|A)+", "HC711");
+        check("(s|\u{17f})+", "HC711");
         check("(?x)a", "HC711");
         check(".*.*.*.*.*.*.*.*.*", "HC711");
         check(&"(".repeat(30), "HC711");
@@ -419,6 +460,10 @@ mod tests {
         check_source("import re\np = re.compile('a')\nx = p.sub('b', c)", "");
         check_source("import re\np = re.compile('a')\nx = p.sub(f, c)", "HC712");
         check_source("import re\nx = re.sub('a', b, c)", "HC712");
+        check_source("import re\nx = re.search('(a+) +b', t, re.X)", "HC203");
+        check_source("import re\nx = re.search('(a+) +b', t, 64)", "HC717");
+        check_source("import re\nx = re.compile('(a+) +b', flags=f)", "HC717");
+        check_source("import re\nx = re.search('a', t, re.I | 64)", "HC717");
         check_source("import re\nx = re.sub('a', 'b', c, flags=re.I | re.M)", "");
     }
 }

@@ -77,7 +77,8 @@ mod tests {
         clause("type(e)", "HC309");
         clause("int", "HC309");
         clause("ValueError if a else KeyError", "HC309");
-        clause("*ValueError", "HC309 HC608");
+        clause("()", "HC309");
+        clause("*ValueError", "HC311");
         check("try:\n    x = 1\nexcept* ValueError:\n    x = 2", "HC311");
         check(
             "try:\n    x = 1\nexcept:\n    x = 2\nexcept ValueError:\n    x = 3",

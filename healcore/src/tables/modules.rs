@@ -153,7 +153,7 @@ pub const MODULES: &[ModuleTable] = &[
     Class ["Match", "Pattern"]
     Exception ["error"]
     Constant [
-        "A", "ASCII", "DOTALL", "I", "IGNORECASE", "M", "MULTILINE", "S", "U", "UNICODE", "VERBOSE", "X",
+        "A", "ASCII", "DOTALL", "I", "IGNORECASE", "M", "MULTILINE", "S", "U", "UNICODE",
     ]),
     table!(Statistics:
         Consumer [
