@@ -67,9 +67,11 @@ pub(crate) fn for_people(text: &str) -> String {
                 out.push_str(kept);
                 out.push_str("healmcp ");
                 out.push_str(command);
-                for (name, value) in arguments {
+                for &(name, value) in &arguments {
                     out.push(' ');
-                    if !bare.contains(&name) {
+                    // A symbol stands alone; with it, the path says where to look.
+                    let is_second = name == "path" && arguments.iter().any(|(other, _)| *other == "symbol");
+                    if !bare.contains(&name) || is_second {
                         out.push_str("--");
                         out.push_str(
                             &name
@@ -162,8 +164,12 @@ mod tests {
             "healmcp eval c1 --frame 2 \"a + b\" or healmcp abort",
         );
         check(
-            "read_code(path=\"a.py\", lines=\"1-9\")",
-            "healmcp read a.py --lines 1-9",
+            "read_code(path=\"a.py\", start_line=1)",
+            "healmcp read a.py --start-line 1",
+        );
+        check(
+            "read_code(symbol=\"f\", path=\"a.py\")",
+            "healmcp read f --path a.py",
         );
         check(
             "job.resume(1) and resume(x) stay",

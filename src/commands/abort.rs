@@ -12,6 +12,9 @@ pub(crate) struct Args {
     /// Why, for the journal.
     #[arg(long)]
     reason: Option<String>,
+    /// Wait up to so many seconds for what happens next.
+    #[arg(long, value_name = "S")]
+    wait: Option<u64>,
     #[command(flatten)]
     form: Form,
 }
@@ -26,4 +29,5 @@ pub(crate) fn arguments(args: &Args, crash_id: &str) -> Arguments {
     Arguments::default()
         .with("crash_id", crash_id)
         .with_some("reason", args.reason.clone())
+        .with_some("wait_s", args.wait)
 }

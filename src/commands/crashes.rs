@@ -10,6 +10,12 @@ pub(crate) struct Args {
     /// Also list crashes that are over, of programs that still run.
     #[arg(long)]
     all: bool,
+    /// List at most so many.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Go on after this crash.
+    #[arg(long, value_name = "CRASH")]
+    cursor: Option<String>,
     /// Wait up to so many seconds for a first one.
     #[arg(long, value_name = "S")]
     wait: Option<u64>,
@@ -24,5 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<Done> {
 pub(crate) fn arguments(args: &Args) -> Arguments {
     Arguments::default()
         .with_some("status", args.all.then_some("all"))
+        .with_some("limit", args.limit)
+        .with_some("cursor", args.cursor.clone())
         .with_some("wait_s", args.wait)
 }

@@ -14,6 +14,9 @@ pub(crate) struct Args {
     /// The frame's number as `healmcp show` gives it; 0 crashed.
     #[arg(long, value_name = "N", default_value_t = 0)]
     frame: usize,
+    /// Show the value by the program's own `__repr__`, which runs its code.
+    #[arg(long)]
+    own_repr: bool,
     /// At most so many characters.
     #[arg(long, value_name = "N")]
     max_chars: Option<usize>,
@@ -33,5 +36,6 @@ pub(crate) fn arguments(args: &Args, crash_id: &str) -> Arguments {
         .with("crash_id", crash_id)
         .with("frame", args.frame)
         .with_some("expression", args.words.last().cloned())
+        .with_some("own_repr", args.own_repr.then_some(true))
         .with_some("max_chars", args.max_chars)
 }

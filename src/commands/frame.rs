@@ -18,6 +18,12 @@ pub(crate) struct Args {
     /// Show only this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
+    /// Show from this item on.
+    #[arg(long, value_name = "N")]
+    start: Option<usize>,
+    /// Show so many items.
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
     /// Show nested values so deep.
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
@@ -40,6 +46,8 @@ pub(crate) fn arguments(args: &Args, crash_id: &str) -> Arguments {
         .with("frame", args.frame)
         .with_some("path", args.path.clone())
         .with_some("names", (!args.name.is_empty()).then(|| args.name.clone()))
+        .with_some("start", args.start)
+        .with_some("count", args.count)
         .with_some("depth", args.depth)
         .with_some("max_chars", args.max_chars)
 }

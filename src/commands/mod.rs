@@ -6,6 +6,7 @@ pub(crate) mod abort;
 pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod check;
+pub(crate) mod check_code;
 pub(crate) mod crashes;
 pub(crate) mod doctor;
 pub(crate) mod eval;

@@ -21,6 +21,12 @@ pub(crate) struct Args {
     /// At most so many results.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Go on where the previous answer ended.
+    #[arg(long)]
+    cursor: Option<String>,
+    /// At most so many characters.
+    #[arg(long, value_name = "N")]
+    max_chars: Option<usize>,
     #[command(flatten)]
     form: Form,
 }
@@ -36,4 +42,6 @@ pub(crate) fn arguments(args: &Args) -> Arguments {
         .with_some("crash_id", args.crash.clone())
         .with_some("path", args.path.clone())
         .with_some("limit", args.limit)
+        .with_some("cursor", args.cursor.clone())
+        .with_some("max_chars", args.max_chars)
 }

@@ -140,3 +140,84 @@ fn of_tool(error: ToolError) -> Error {
         | ErrorKind::Fault => Error::failed(error.message, hint),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::commands::{abort, check, crashes, eval, frame, read, resume, search, show};
+
+    #[derive(Parser)]
+    struct Line<T: clap::Args> {
+        #[command(flatten)]
+        args: T,
+    }
+
+    /// Parses a command line with all its options: what it makes of them are the arguments of the tool, and all of them.
+    #[track_caller]
+    fn check<T: clap::Args>(line: &str, arguments: impl FnOnce(&T) -> Arguments, tool: &str) {
+        let words = ["healmcp"]
+            .into_iter()
+            .chain(line.split(' ').filter(|word| !word.is_empty()));
+        let Line { args } = Line::<T>::try_parse_from(words)
+            .map_err(|error| error.to_string())
+            .unwrap();
+        let schema = tools::find(tool).unwrap().input_schema();
+        let mut known: Vec<String> = schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        let mut given: Vec<String> = arguments(&args).0.keys().cloned().collect();
+        known.sort();
+        given.sort();
+        assert_eq!(given, known);
+    }
+
+    #[test]
+    fn commands_and_tools_have_the_same_arguments() {
+        check(
+            "--all --limit 3 --cursor c1 --wait 5",
+            crashes::arguments,
+            "list_crashes",
+        );
+        check(
+            "--frames 3 --max-chars 900",
+            |args| show::arguments(args, "c1"),
+            "get_crash",
+        );
+        check(
+            "--frame 1 --path a.b --name x --start 1 --count 2 --depth 3 --max-chars 900",
+            |args| frame::arguments(args, "c1"),
+            "get_frame",
+        );
+        check(
+            "x+1 --frame 1 --own-repr --max-chars 900",
+            |args| eval::arguments(args, "c1"),
+            "evaluate",
+        );
+        check(
+            "name --kind text --path src --crash c1 --limit 3 --cursor x --max-chars 900",
+            search::arguments,
+            "search_code",
+        );
+        check(
+            "f --path a.py --start-line 1 --end-line 2 --crash c1 --cursor x --max-chars 900",
+            read::arguments,
+            "read_code",
+        );
+        check(
+            "-e x=1 --then line --line 3 --value y --frame 1",
+            |args| check::arguments(args, "c1", "x=1".to_owned()),
+            "check_heal",
+        );
+        check("h1 --wait 3", |args| resume::arguments(args, "c1"), "resume");
+        check(
+            "--reason why --wait 3",
+            |args| abort::arguments(args, "c1"),
+            "abort",
+        );
+    }
+}

@@ -131,11 +131,7 @@ fn ask(file: &Path) -> Result<Interpreter> {
     let said = match answer {
         Ok(answer) => match Interpreter::from_answer(&String::from_utf8_lossy(&answer.stdout)) {
             Some(interpreter) => return Ok(interpreter),
-            None => String::from_utf8_lossy(&answer.stderr)
-                .lines()
-                .last()
-                .unwrap_or("no answer")
-                .to_owned(),
+            None => first_or_last(&String::from_utf8_lossy(&answer.stderr)),
         },
         Err(error) => error.to_string(),
     };
@@ -143,6 +139,18 @@ fn ask(file: &Path) -> Result<Interpreter> {
         format!("`{}` does not say which Python it is: {said}", file.display()),
         format!("try `{} --version`", file.display()),
     ))
+}
+
+/// A traceback says it in its last line, anything else in its first.
+fn first_or_last(said: &str) -> String {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("no answer");
+    let line = if first.starts_with("Traceback") {
+        lines.next_back().unwrap_or(first)
+    } else {
+        first
+    };
+    line.to_owned()
 }
 
 /// Finds an interpreter of a version such as `3.12`: on the path, among pyenv's, then in `folder`.
