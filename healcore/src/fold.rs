@@ -1,7 +1,9 @@
 //! What the text alone tells of a value: integers, lengths and truth, computed from literals.
 
 use crate::tables::Builtin;
-use crate::tree::{Argument, BinaryOp, Call, Callee, Constant, Element, Expr, ExprKind, UnaryOp};
+use crate::tree::{
+    Argument, BinaryOp, BoolOp, Call, Callee, CompareOp, Constant, Element, Expr, ExprKind, UnaryOp,
+};
 
 /// Returns the integer that an expression of literals gives; what is too large is cut to the largest.
 pub(crate) fn integer(expr: &Expr) -> Option<i128> {
@@ -137,10 +139,40 @@ pub(crate) fn truth(expr: &Expr) -> Option<bool> {
             op: UnaryOp::Not,
             operand,
         } => truth(operand).map(|value| !value),
+        ExprKind::Bool {
+            op: BoolOp::Or,
+            values,
+        } => values
+            .iter()
+            .any(|value| truth(value) == Some(true))
+            .then_some(true),
+        ExprKind::Bool {
+            op: BoolOp::And,
+            values,
+        } => values
+            .iter()
+            .all(|value| truth(value) == Some(true))
+            .then_some(true),
+        ExprKind::Compare { first, rest } => match &rest[..] {
+            [(op, second)] => compare(integer(first)?, *op, integer(second)?),
+            _ => None,
+        },
         ExprKind::Dict(items) => items.is_empty().then_some(false),
         ExprKind::Type(_) | ExprKind::Exception(_) => Some(true),
         _ => length(expr)
             .map(|length| length > 0)
             .or_else(|| integer(expr).map(|value| value != 0)),
+    }
+}
+
+fn compare(left: i128, op: CompareOp, right: i128) -> Option<bool> {
+    match op {
+        CompareOp::Eq => Some(left == right),
+        CompareOp::NotEq => Some(left != right),
+        CompareOp::Lt => Some(left < right),
+        CompareOp::LtE => Some(left <= right),
+        CompareOp::Gt => Some(left > right),
+        CompareOp::GtE => Some(left >= right),
+        CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn => None,
     }
 }
