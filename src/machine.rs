@@ -35,7 +35,7 @@ impl Cancel {
     }
 
     /// Waits; returns whether the caller has given up meanwhile.
-    fn wait(&self, time: Duration) -> bool {
+    pub(crate) fn wait(&self, time: Duration) -> bool {
         let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .changed

@@ -207,3 +207,250 @@ fn object(schema: Value) -> Arc<JsonObject> {
         other => unreachable!("schemas of tools are objects, as a test of theirs says: {other}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use protocol::{CrashSummary, Reply, Request};
+    use rmcp::ServiceExt;
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
+    use tools::World;
+
+    use super::*;
+
+    /// A client on the other end of the handler's pipe.
+    struct Peer {
+        reader: BufReader<ReadHalf<DuplexStream>>,
+        writer: WriteHalf<DuplexStream>,
+    }
+
+    impl Peer {
+        async fn connect(connect: Box<Connect>, options: Options) -> Self {
+            let (ours, theirs) = tokio::io::duplex(1 << 20);
+            tokio::spawn(async move {
+                let service = Handler::new(connect, options).serve(split(theirs)).await.unwrap();
+                service.waiting().await.unwrap();
+            });
+            let (reader, writer) = split(ours);
+            Self {
+                reader: BufReader::new(reader),
+                writer,
+            }
+        }
+
+        async fn send(&mut self, message: Value) {
+            self.writer
+                .write_all(format!("{message}\n").as_bytes())
+                .await
+                .unwrap();
+        }
+
+        async fn receive(&mut self) -> Value {
+            let mut line = String::new();
+            self.reader.read_line(&mut line).await.unwrap();
+            serde_json::from_str(&line).unwrap()
+        }
+
+        /// Asks as a client of 2026 does.
+        async fn ask(&mut self, id: u32, method: &str, mut params: Value) {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
+            });
+            self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+                .await;
+        }
+
+        async fn call(&mut self, id: u32, tool: &str, arguments: Value) {
+            self.ask(id, "tools/call", json!({"name": tool, "arguments": arguments}))
+                .await;
+        }
+    }
+
+    /// A world without crashes, which says when its call is over.
+    struct Empty {
+        cancel: Arc<Cancel>,
+        over: Sender<()>,
+    }
+
+    impl World for Empty {
+        fn crashes(&self) -> Result<Vec<CrashSummary>, ToolError> {
+            Ok(Vec::new())
+        }
+
+        fn ask(&self, crash_id: &str, _request: Request) -> Result<Reply, ToolError> {
+            assert_ne!(crash_id, "bad", "a fault on purpose");
+            Err(ToolError::unknown_crash(crash_id))
+        }
+
+        fn project(&self) -> PathBuf {
+            PathBuf::from("/nowhere")
+        }
+
+        fn sleep(&self, _time: Duration) -> Result<(), ToolError> {
+            // Longer than any test waits, so that only cancelling ends it.
+            if self.cancel.wait(Duration::from_secs(3_600)) {
+                Err(ToolError::cancelled())
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    impl Drop for Empty {
+        fn drop(&mut self) {
+            let _ = self.over.send(());
+        }
+    }
+
+    fn empty() -> (Box<Connect>, Receiver<()>) {
+        let (over, is_over) = channel();
+        let connect = move |_client: &str, cancel| {
+            let world: Box<dyn World> = Box::new(Empty {
+                cancel,
+                over: over.clone(),
+            });
+            world
+        };
+        (Box::new(connect), is_over)
+    }
+
+    async fn names(options: Options) -> Vec<String> {
+        let mut peer = Peer::connect(empty().0, options).await;
+        peer.ask(1, "tools/list", json!({})).await;
+        let listed = peer.receive().await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn read_only_leaves_out_what_does_more_than_look() {
+        assert_eq!(names(Options::default()).await.len(), TOOLS.len());
+        let read_only = Options {
+            read_only: true,
+            ..Options::default()
+        };
+        assert_eq!(
+            names(read_only).await,
+            [
+                "list_crashes",
+                "get_crash",
+                "get_frame",
+                "evaluate",
+                "search_code",
+                "read_code"
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_listed_is_what_is_recorded() {
+        let mut peer = Peer::connect(empty().0, Options::default()).await;
+        peer.ask(1, "tools/list", json!({})).await;
+        let listed = peer.receive().await;
+        for (tool, listed) in TOOLS.iter().zip(listed["result"]["tools"].as_array().unwrap()) {
+            let mut recorded = tools::recorded(tool);
+            recorded["annotations"]["title"] = tool.title.into();
+            assert_eq!(*listed, recorded);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_person_is_asked_for_only_where_that_was_wanted() {
+        let options = Options {
+            person_confirms: true,
+            ..Options::default()
+        };
+        let mut peer = Peer::connect(empty().0, options).await;
+        peer.ask(1, "tools/list", json!({})).await;
+        let listed = peer.receive().await;
+        let asking: Vec<&Value> = listed["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|tool| !tool["_meta"].is_null())
+            .collect();
+        assert_eq!(asking.len(), 1);
+        assert_eq!(asking[0]["name"], "resume");
+        assert_eq!(
+            asking[0]["_meta"],
+            json!({"anthropic/requiresUserInteraction": true})
+        );
+    }
+
+    #[tokio::test]
+    async fn a_client_of_2025_gets_the_same_answers() {
+        let mut peer = Peer::connect(empty().0, Options::default()).await;
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}});
+        peer.send(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+            .await;
+        let welcome = peer.receive().await;
+        assert_eq!(welcome["result"]["protocolVersion"], "2025-06-18");
+        assert_eq!(welcome["result"]["serverInfo"]["name"], "heal");
+        assert_eq!(welcome["result"]["instructions"], tools::INSTRUCTIONS);
+        peer.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+        let params = json!({"name": "list_crashes", "arguments": {}});
+        peer.send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}))
+            .await;
+        let listed = peer.receive().await;
+        assert_eq!(listed["result"]["structuredContent"]["crashes"], json!([]));
+        let text = listed["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(text).unwrap(),
+            listed["result"]["structuredContent"]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_answered_and_the_server_lives_on() {
+        let mut peer = Peer::connect(empty().0, Options::default()).await;
+        peer.call(1, "get_crash", json!({"crash_id": "bad"})).await;
+        let answer = peer.receive().await;
+        assert_eq!(answer["result"]["isError"], true);
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("get_crash met a fault of its own: "), "{text}");
+        assert!(text.contains("a fault on purpose"), "{text}");
+        peer.call(2, "get_crash", json!({"crash_id": "c9"})).await;
+        let answer = peer.receive().await;
+        assert_eq!(answer["id"], 2);
+        assert_eq!(answer["result"]["content"].as_array().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_unknown_tool_is_named_with_those_there_are() {
+        let mut peer = Peer::connect(empty().0, Options::default()).await;
+        peer.call(1, "heal_it", json!({})).await;
+        let answer = peer.receive().await;
+        assert_eq!(answer["error"]["code"], -32602);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("there is no tool \"heal_it\" here; there are list_crashes, "),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_stops_waiting() {
+        let (connect, is_over) = empty();
+        let mut peer = Peer::connect(connect, Options::default()).await;
+        peer.call(1, "list_crashes", json!({"wait_s": 25})).await;
+        peer.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+            .await;
+        peer.call(2, "get_crash", json!({"crash_id": "c9"})).await;
+        assert_eq!(peer.receive().await["id"], 2);
+        let both_end = move || {
+            for _ in 0..2 {
+                is_over.recv_timeout(Duration::from_secs(20)).unwrap();
+            }
+        };
+        tokio::task::spawn_blocking(both_end).await.unwrap();
+    }
+}

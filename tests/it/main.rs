@@ -1,1 +1,4 @@
 //! End to end.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod serve;
