@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    abort, bench, cache, check, check_code, crashes, doctor, eval, frame, mcp_config, read, resume, run,
-    search, serve, show,
+    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, frame, mcp_config, read, resume,
+    run, search, serve, show,
 };
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
@@ -37,6 +37,7 @@ enum Command {
     Resume(resume::Args),
     Abort(abort::Args),
     CheckCode(check_code::Args),
+    Demo(demo::Args),
     Doctor(doctor::Args),
     McpConfig(mcp_config::Args),
     Cache(cache::Args),
@@ -72,6 +73,7 @@ fn dispatch(command: &Command) -> Result<Done> {
         Command::Resume(args) => resume::run(args),
         Command::Abort(args) => abort::run(args),
         Command::CheckCode(args) => check_code::run(args),
+        Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::McpConfig(args) => mcp_config::run(args),
         Command::Cache(args) => cache::run(args),

@@ -5,6 +5,7 @@ pub mod cli;
 mod client;
 mod commands;
 mod config;
+mod demo;
 mod error;
 mod folders;
 mod launch;

@@ -201,7 +201,7 @@ fn interpreters(named: &[OsString]) -> Vec<Finding> {
 }
 
 /// Returns the interpreters of the virtual environment, of the project's `.venv` and of `$PATH`, without repeats.
-fn found_here() -> Vec<PathBuf> {
+pub(crate) fn found_here() -> Vec<PathBuf> {
     let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let project = std::env::current_dir()
         .ok()

@@ -8,6 +8,7 @@ pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod check_code;
 pub(crate) mod crashes;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod frame;

@@ -1,0 +1,49 @@
+//! `healmcp demo`: what all this is for, in a minute.
+
+use std::path::PathBuf;
+
+use super::doctor::found_here;
+use super::run::search_path;
+use crate::demo;
+use crate::error::{Error, Result};
+use crate::folders::Places;
+use crate::launch;
+use crate::render::Done;
+
+/// Watch a job crash and be healed; everything happens in a temporary folder.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Use this interpreter [default: the first one found that is new enough].
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Done> {
+    let places = Places::of_this_process();
+    let cache = places.cache()?;
+    let python = match &args.python {
+        Some(named) => {
+            let file = launch::find_file(named.as_os_str(), &search_path())?;
+            launch::probe(&file, &cache)?.refuse(&file)?;
+            file
+        }
+        None => {
+            let fits =
+                |path: &PathBuf| launch::probe(path, &cache).is_ok_and(|python| python.refuse(path).is_ok());
+            found_here().into_iter().find(fits).ok_or_else(|| {
+                Error::usage(
+                    "no Python 3.11 or later was found on PATH",
+                    "name one: `healmcp demo --python PATH/TO/python3.12`",
+                )
+            })?
+        }
+    };
+    let executable = std::env::current_exe().map_err(|error| {
+        Error::failed(
+            format!("cannot find this program: {error}"),
+            "install healmcp again",
+        )
+    })?;
+    demo::tell(&executable, &python, places.uid)?;
+    Ok(Done::default())
+}
