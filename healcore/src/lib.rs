@@ -9,6 +9,7 @@ mod fold;
 mod integer;
 mod lower;
 mod options;
+mod pages;
 mod rules;
 #[cfg(test)]
 mod testing;
@@ -17,6 +18,7 @@ mod visit;
 
 pub use check::{check, check_expression};
 pub use options::{FrameName, Limits, Options, ProgramCalls, PythonMinor};
+pub use pages::explain;
 pub use rules::{Rule, rules};
 pub use violation::Violation;
 

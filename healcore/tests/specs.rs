@@ -1,0 +1,123 @@
+//! The pages of `specs/` as tests: each Python block is checked, and breaks exactly the rules that its lines name.
+//!
+//! `python` is checked by itself; `python escapes` has `\u{…}` for characters that a page cannot show;
+//! `python program-calls` allows calls of the program; `python cpython` is run by CPython, which must agree.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use healcore::{Options, ProgramCalls, check};
+
+struct Block {
+    page: String,
+    line: usize,
+    info: String,
+    code: String,
+}
+
+fn blocks() -> Vec<Block> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("specs");
+    let mut blocks = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the pages are there") {
+        let path = entry.expect("the folder can be read").path();
+        let text = std::fs::read_to_string(&path).expect("a page is text");
+        let mut open: Option<Block> = None;
+        for (line_idx, line) in text.lines().enumerate() {
+            match (&mut open, line.strip_prefix("```")) {
+                (None, Some(info)) => {
+                    let page = path.display().to_string();
+                    open = Some(Block {
+                        page,
+                        line: line_idx + 1,
+                        info: info.to_owned(),
+                        code: String::new(),
+                    });
+                }
+                (Some(_), Some(_)) => blocks.extend(open.take()),
+                (Some(block), None) => {
+                    block.code.push_str(line);
+                    block.code.push('\n');
+                }
+                (None, None) => {}
+            }
+        }
+        assert!(open.is_none(), "{}: a block is not closed", path.display());
+    }
+    blocks
+}
+
+/// Returns the lines and rules that the comments of a block name.
+fn expected(code: &str) -> BTreeSet<(u32, String)> {
+    let mut expected = BTreeSet::new();
+    for (line_idx, line) in code.lines().enumerate() {
+        let Some((_, rules)) = line.split_once("# error: [") else {
+            continue;
+        };
+        let rules = rules.split(']').next().unwrap_or_default();
+        let line = u32::try_from(line_idx + 1).expect("a page is short");
+        expected.extend(rules.split(", ").map(|rule| (line, rule.to_owned())));
+    }
+    expected
+}
+
+/// Puts the characters where `\u{…}` stands.
+fn unescape(code: &str) -> String {
+    let mut parts = code.split("\\u{");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_once('}').expect("an escape is closed");
+        let code = u32::from_str_radix(digits, 16).expect("an escape is hexadecimal");
+        text.push(char::from_u32(code).expect("an escape is a character"));
+        text.push_str(rest);
+    }
+    text
+}
+
+#[test]
+fn the_pages_say_what_the_checker_does() {
+    let mut wrong = Vec::new();
+    for block in blocks() {
+        let (code, program_calls) = match block.info.as_str() {
+            "python" => (block.code.clone(), ProgramCalls::Refuse),
+            "python escapes" => (unescape(&block.code), ProgramCalls::Refuse),
+            "python program-calls" => (block.code.clone(), ProgramCalls::Allow),
+            "python cpython" => continue,
+            info => panic!("{}:{}: unknown kind of block `{info}`", block.page, block.line),
+        };
+        let checked = check(
+            &code,
+            &Options {
+                program_calls,
+                ..Options::default()
+            },
+        );
+        let found: BTreeSet<_> = checked
+            .violations
+            .iter()
+            .map(|violation| (violation.line, violation.rule.to_owned()))
+            .collect();
+        if found != expected(&block.code) {
+            wrong.push(format!(
+                "{}:{}\n{code}{:#?}",
+                block.page, block.line, checked.violations
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn cpython_agrees_with_the_pages() {
+    for block in blocks()
+        .into_iter()
+        .filter(|block| block.info == "python cpython")
+    {
+        // Where there is no CPython, there is nobody to ask.
+        let Ok(output) = Command::new("python3").args(["-c", &block.code]).output() else {
+            return;
+        };
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}:{}\n{error}", block.page, block.line);
+    }
+}
