@@ -15,6 +15,8 @@ pub(crate) struct Context<'a> {
     pub(crate) options: &'a Options,
     /// Byte offset of the start of each line.
     line_starts: Vec<usize>,
+    /// Byte offset of each continuation byte: bytes that are no character of their own.
+    continuations: Vec<usize>,
     pub(crate) violations: Vec<Violation>,
     /// What the heal imports, by the name that it binds.
     pub(crate) imports: BTreeMap<String, Imported>,
@@ -38,10 +40,16 @@ impl<'a> Context<'a> {
         let line_starts = std::iter::once(0)
             .chain(source.match_indices('\n').map(|(at, _)| at + 1))
             .collect();
+        let bytes = source.bytes().enumerate();
+        let continuations = bytes
+            .filter(|(_, byte)| byte & 0xc0 == 0x80)
+            .map(|(at, _)| at)
+            .collect();
         Self {
             source,
             options,
             line_starts,
+            continuations,
             violations: Vec::new(),
             imports: BTreeMap::new(),
             bound: BTreeSet::new(),
@@ -64,13 +72,15 @@ impl<'a> Context<'a> {
             .line_starts
             .partition_point(|line_start| *line_start <= start)
             .saturating_sub(1);
-        let before = self
-            .source
-            .get(self.line_starts[line_idx]..start)
-            .unwrap_or_default();
+        let line_start = self.line_starts[line_idx];
+        let n_before = |at: usize| {
+            self.continuations
+                .partition_point(|continuation| *continuation < at)
+        };
+        let column = start - line_start - (n_before(start) - n_before(line_start));
         Span {
             line: small(line_idx + 1),
-            column: small(before.chars().count() + 1),
+            column: small(column + 1),
             start: range.start().to_u32(),
             end: range.end().to_u32(),
         }
@@ -117,15 +127,19 @@ impl<'a> Context<'a> {
         self.locals.iter().any(|names| names.contains(name))
     }
 
-    /// Returns the violations, sorted, each once.
+    /// Returns the violations, sorted, each once, the first hundred.
     pub(crate) fn into_violations(mut self) -> Vec<Violation> {
         self.violations.sort_by(|a, b| {
             (a.line, a.column, a.rule, &a.message).cmp(&(b.line, b.column, b.rule, &b.message))
         });
         self.violations.dedup();
+        self.violations.truncate(MOST_VIOLATIONS);
         self.violations
     }
 }
+
+/// More would not help anybody.
+const MOST_VIOLATIONS: usize = 100;
 
 fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

@@ -42,8 +42,10 @@ pub enum ProgramCalls {
 /// What a name of the frame is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameName {
-    /// Anything else than the following.
+    /// A value: anything else than the following.
     Value,
+    /// A module that is neither listed nor the program's own, such as `os` or `numpy`.
+    Foreign,
     /// A listed module, whatever the name, as after `import datetime as dt`.
     Module(Module),
     /// A listed member, as after `from datetime import datetime`.

@@ -56,7 +56,7 @@ fn root(cx: &Context<'_>, name: &str) -> Option<Root> {
         None => {}
     }
     match cx.options.names.get(name) {
-        Some(FrameName::Value) => return None,
+        Some(FrameName::Value | FrameName::Foreign) => return None,
         Some(FrameName::Module(module)) => return Some(Root::Module(*module)),
         Some(FrameName::Member(member)) => return Some(Root::Member(member)),
         None => {}

@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::{expr, imports, names, targets};
 use crate::context::Context;
+use crate::options::FrameName;
 use crate::rules::{names as name_rules, size, statements as rules};
 use crate::tables::{BuiltinType, ExceptionName, MemberKind, REFUSED_EXCEPTIONS};
 use crate::tree::{Cause, ExceptionRef, Handler, Name, Path, Raise, Span, Stmt, StmtKind};
@@ -353,7 +354,7 @@ fn exception(cx: &mut Context<'_>, class: &Ast) -> Option<ExceptionRef> {
                     .attributes
                     .iter()
                     .all(|name| name.is_ascii() && crate::tables::attribute_fault(name).is_none())
-                    && name_rules::check_read(cx, root, span);
+                    && (is_foreign(cx, root) && !is_name || name_rules::check_read(cx, root, span));
                 let attributes = dotted.attributes.iter().map(|name| (*name).to_owned()).collect();
                 is_plain.then(|| {
                     ExceptionRef::Path(Path {
@@ -374,6 +375,11 @@ fn exception(cx: &mut Context<'_>, class: &Ast) -> Option<ExceptionRef> {
         );
     }
     found
+}
+
+/// Classes of foreign modules may be caught: `except requests.Timeout`.
+fn is_foreign(cx: &Context<'_>, name: &str) -> bool {
+    matches!(cx.options.names.get(name), Some(FrameName::Foreign))
 }
 
 fn raise(cx: &mut Context<'_>, exc: Option<&Ast>, cause: Option<&Ast>, span: Span) -> Option<Raise> {

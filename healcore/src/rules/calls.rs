@@ -256,5 +256,11 @@ mod tests {
         );
         check_with("x = dt.date(2020, 1, 1)", &options, "");
         check_with("x = dt.sys", &options, "HC203");
+        options.names.insert("np".to_owned(), FrameName::Foreign);
+        check_with("x = np.nan", &options, "HC106");
+        check_with("x = np.copy(y)", &options, "HC106");
+        check_with("np.x = 1", &options, "HC106");
+        check_with("np = 1", &options, "HC107");
+        check_with("try:\n    x = 1\nexcept np.Error:\n    x = 2", &options, "");
     }
 }

@@ -32,6 +32,10 @@ pub(crate) fn check_read(cx: &mut Context<'_>, name: &str, span: Span) -> bool {
     if is_variable(cx, name) {
         return true;
     }
+    if matches!(cx.options.names.get(name), Some(FrameName::Foreign)) && !cx.imports.contains_key(name) {
+        report_module(cx, name, span);
+        return false;
+    }
     if Builtin::from_name(name).is_some() {
         cx.report(
             &BUILTIN_VALUE,
@@ -72,15 +76,19 @@ pub(crate) fn check_forbidden(cx: &mut Context<'_>, name: &str, span: Span) -> b
 
 fn check_module(cx: &mut Context<'_>, name: &str, span: Span) -> bool {
     if FORBIDDEN_MODULES.contains(&name) {
-        cx.report(
-            &FORBIDDEN_MODULE,
-            span,
-            format!("the module `{name}` may not be used, even where the program has imported it"),
-            "compute the value with builtins and listed modules, or write the value itself",
-        );
+        report_module(cx, name, span);
         return false;
     }
     true
+}
+
+fn report_module(cx: &mut Context<'_>, name: &str, span: Span) {
+    cx.report(
+        &FORBIDDEN_MODULE,
+        span,
+        format!("the module `{name}` may not be used, even where the program has imported it"),
+        "compute the value with builtins and listed modules, or write the value itself",
+    );
 }
 
 /// Checks a name that stands before a dot.

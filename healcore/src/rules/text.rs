@@ -26,6 +26,9 @@ const OPEN_OPERATORS: usize = 200;
 pub(crate) fn check(cx: &mut Context<'_>) -> bool {
     let before = cx.violations.len();
     check_size(cx);
+    if cx.violations.len() > before {
+        return false;
+    }
     check_characters(cx);
     check_encoding(cx);
     check_indentation(cx);

@@ -344,12 +344,6 @@ pub const RECEIVERS: &[Receiver] = &[
         &["maxlen"],
     ),
     of(
-        "collections",
-        "ChainMap",
-        &["copy", "get", "items", "keys", "new_child", "values"],
-        &["maps", "parents"],
-    ),
-    of(
         "datetime",
         "datetime",
         &[
@@ -449,7 +443,7 @@ pub const RECEIVERS: &[Receiver] = &[
         &["endpos", "lastgroup", "lastindex", "pos", "re", "string"],
     ),
     of("urllib.parse", "ParseResult", &["geturl"], URL),
-    of("urllib.parse", "SplitResult", &["geturl"], URL),
+    of("urllib.parse", "SplitResult", &["geturl"], SPLIT_URL),
 ];
 
 const NUMBER: &[&str] = &["denominator", "imag", "numerator", "real"];
@@ -457,6 +451,9 @@ const NUMBER_PARTS: &[&str] = &["imag", "real"];
 const PATTERN: &[&str] = &["flags", "groupindex", "groups", "pattern"];
 const URL: &[&str] = &[
     "fragment", "hostname", "netloc", "params", "password", "path", "port", "query", "scheme", "username",
+];
+const SPLIT_URL: &[&str] = &[
+    "fragment", "hostname", "netloc", "password", "path", "port", "query", "scheme", "username",
 ];
 
 /// Methods that are called on a builtin type itself; the type's own methods may be called or passed so, too.

@@ -103,7 +103,7 @@ pub const MODULES: &[ModuleTable] = &[
         Function ["bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"]),
     table!(Collections:
         Container ["Counter", "OrderedDict", "deque"]
-        Class ["ChainMap", "defaultdict"]
+        Class ["defaultdict"]
         Function ["OrderedDict.fromkeys"]),
     table!(Datetime:
     Class ["date", "datetime", "time", "timedelta", "timezone"]

@@ -107,7 +107,6 @@ pub fn member_shape(member: &Member) -> Shape {
         (Module::Collections, "Counter" | "OrderedDict") => fixed(0, 1, &["*"]),
         (Module::Collections, "defaultdict") => fixed(0, 2, &["*"]),
         (Module::Collections, "deque") => fixed(0, 2, &["maxlen"]),
-        (Module::Collections, "ChainMap") => spread(0, &[]),
         (Module::Collections, _) => fixed(1, 2, &[]),
         (Module::Datetime, "datetime") => spread(
             3,
