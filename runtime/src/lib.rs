@@ -26,5 +26,6 @@ use pyo3::prelude::*;
 /// The module that the injected `sitecustomize` loads.
 #[pymodule]
 fn healmcp_runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    render::probe::register(module)?;
     module.add_function(wrap_pyfunction!(start::start, module)?)
 }

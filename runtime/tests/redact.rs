@@ -16,7 +16,10 @@ fn check_text(text: &str, expect: &str) {
 }
 
 fn check_source(line: &str, expect: &str) {
-    assert_eq!(redact::source_line(line).unwrap_or_else(|| line.to_owned()), expect);
+    assert_eq!(
+        redact::source_line(line).unwrap_or_else(|| line.to_owned()),
+        expect
+    );
 }
 
 #[test]
@@ -45,7 +48,10 @@ fn token_and_key_are_words_of_parsers_and_loops_too() {
     assert!(redact::hides(Secrecy::Texts, "secret-token"));
     assert!(!redact::hides(Secrecy::Texts, "+="));
     assert!(!redact::hides(Secrecy::RandomTexts, "customer_address_line_2"));
-    assert!(redact::hides(Secrecy::RandomTexts, "9f86d081884c7d659a2feaa0c55ad015"));
+    assert!(redact::hides(
+        Secrecy::RandomTexts,
+        "9f86d081884c7d659a2feaa0c55ad015"
+    ));
     assert!(!redact::hides(Secrecy::All, ""));
 }
 
@@ -72,12 +78,24 @@ fn known_shapes_are_found_in_any_text() {
 
 #[test]
 fn only_the_secret_part_of_a_text_goes() {
-    check_text("postgres://ann:pw@db:5432/shop", "postgres://ann:<redacted>@db:5432/shop");
+    check_text(
+        "postgres://ann:pw@db:5432/shop",
+        "postgres://ann:<redacted>@db:5432/shop",
+    );
     check_text("https://example.org:8080/a@b", "https://example.org:8080/a@b");
-    check_text("Authorization: Bearer abc123def456", "Authorization: <redacted> <redacted>");
+    check_text(
+        "Authorization: Bearer abc123def456",
+        "Authorization: <redacted> <redacted>",
+    );
     check_text("sent Bearer abc123def456 twice", "sent Bearer <redacted> twice");
-    check_text("user=ann&password=hunter2&x=1", "user=ann&password=<redacted>&x=1");
-    check_text(r#"{"user": "ann", "password": "hunter2"}"#, r#"{"user": "ann", "password": "<redacted>"}"#);
+    check_text(
+        "user=ann&password=hunter2&x=1",
+        "user=ann&password=<redacted>&x=1",
+    );
+    check_text(
+        r#"{"user": "ann", "password": "hunter2"}"#,
+        r#"{"user": "ann", "password": "<redacted>"}"#,
+    );
     check_text("X-Api-Key: abc12345", "X-Api-Key: <redacted>");
     check_text("key=9f86d081884c7d659a2feaa0c55ad015", "key=<redacted>");
 }
@@ -98,10 +116,28 @@ fn prose_and_plain_values_stay() {
 
 #[test]
 fn literals_in_source_go_and_code_stays() {
-    check_source("    password = get_password(user)", "    password = get_password(user)");
-    check_source("    password = \"hunter2\"  # x", "    password = \"<redacted>\"  # x");
-    check_source("connect(user='ann', api_key='k-12')", "connect(user='ann', api_key='<redacted>')");
+    check_source(
+        "    password = get_password(user)",
+        "    password = get_password(user)",
+    );
+    check_source(
+        "    password = \"hunter2\"  # x",
+        "    password = \"<redacted>\"  # x",
+    );
+    check_source(
+        "connect(user='ann', api_key='k-12')",
+        "connect(user='ann', api_key='<redacted>')",
+    );
     check_source("cfg['SECRET'] = 'x'", "cfg['SECRET'] = '<redacted>'");
     check_source("token: str = 'abcdef'", "token: str = '<redacted>'");
     check_source("if row['key'] == 'name':", "if row['key'] == 'name':");
+}
+
+#[test]
+fn an_expression_is_as_secret_as_the_names_in_it() {
+    assert_eq!(redact::secret_name_in("cfg.db_password[:2]"), Some("db_password"));
+    assert_eq!(redact::secret_name_in("row['secret'].upper()"), Some("secret"));
+    assert_eq!(redact::secret_name_in("request.token"), Some("token"));
+    assert_eq!(redact::secret_name_in("token.kind"), None);
+    assert_eq!(redact::secret_name_in("len(rows) + 1"), None);
 }

@@ -15,11 +15,23 @@ fn failing(marked: &str) -> Failing {
     let source = marked.replace(['«', '»'], "");
     let line_and_column = |offset: usize| {
         let before = &source[..offset];
-        (before.matches('\n').count() as u32 + 1, (offset - before.rfind('\n').map_or(0, |at| at + 1)) as u32)
+        (
+            before.matches('\n').count() as u32 + 1,
+            (offset - before.rfind('\n').map_or(0, |at| at + 1)) as u32,
+        )
     };
     let (line, column) = line_and_column(start);
     let (end_line, end_column) = line_and_column(end);
-    syntax::failing(&source, line, Some(Position { line, end_line, column, end_column }))
+    syntax::failing(
+        &source,
+        line,
+        Some(Position {
+            line,
+            end_line,
+            column,
+            end_column,
+        }),
+    )
 }
 
 fn check_calls(marked: &str, expect: &[&str]) {
@@ -39,7 +51,11 @@ fn check_reads(marked: &str, names: &[&str], loads: &[&str]) {
 }
 
 fn check_place(text: &str, expect: Option<&str>) {
-    assert_eq!(Place::parse(text).map(|place| place.to_string()).as_deref(), expect, "{text}");
+    assert_eq!(
+        Place::parse(text).map(|place| place.to_string()).as_deref(),
+        expect,
+        "{text}"
+    );
 }
 
 #[test]
@@ -62,9 +78,22 @@ fn branches_may_not_have_run() {
     check_calls("«(a() or b()) + 1»", &["a()", "b() (if reached)"]);
     check_calls("a() and b() and «c()»", &["a()", "b()"]);
     check_calls("a() if t() else «b()»", &["t()"]);
-    check_calls("«(a() if t() else b()) + 1»", &["t()", "a() (if reached)", "b() (if reached)"]);
+    check_calls(
+        "«(a() if t() else b()) + 1»",
+        &["t()", "a() (if reached)", "b() (if reached)"],
+    );
     check_calls("«sorted(load(), key=lambda r: r.x())»", &["load()"]);
-    check_calls("«sum(f(x) for x in load())»", &["load() (if reached)", "f(x) (if reached)"]);
+    check_calls(
+        "«sum(f(x) for x in load())»",
+        &["load() (if reached)", "f(x) (if reached)"],
+    );
+}
+
+#[test]
+fn a_lambda_and_a_generator_have_frames_of_their_own() {
+    check_calls("f(load(), key=lambda r: g(r).«x»)", &["g(r)"]);
+    check_calls("sum(f(x) + «x.y» for x in load() if ok(x))", &["ok(x)", "f(x)"]);
+    check_calls("sum(x for x in a(«load()»))", &[]);
 }
 
 #[test]
@@ -81,8 +110,14 @@ fn a_method_call_over_lines_starts_at_the_method() {
 #[test]
 fn the_extent_is_the_statement_or_the_header_that_failed() {
     check_lines("x = 1\ny = f(\n    a,\n    «b.c»,\n)\nz = 2", (2, 5));
-    check_lines("def f():\n    if «a.b» > 1:\n        pass\n    elif c:\n        pass", (2, 2));
-    check_lines("def f():\n    if a:\n        pass\n    elif (c and\n          «d()»):\n        pass", (4, 5));
+    check_lines(
+        "def f():\n    if «a.b» > 1:\n        pass\n    elif c:\n        pass",
+        (2, 2),
+    );
+    check_lines(
+        "def f():\n    if a:\n        pass\n    elif (c and\n          «d()»):\n        pass",
+        (4, 5),
+    );
     check_lines("for x in «f()»:\n    g()\nelse:\n    h()", (1, 1));
     check_lines("try:\n    a\nexcept «E.x»:\n    b", (3, 3));
     check_lines("@«deco(1)»\ndef f(a=2):\n    pass", (1, 2));
@@ -95,9 +130,18 @@ fn names_and_loads_in_order_without_methods() {
     check_reads(
         "total = order.lines[i].price * rates[\"eur\"] + «f(order.tax, order.name.upper())»",
         &["order", "i", "rates", "f"],
-        &["order.lines[i].price", "order.lines[i]", "order.lines", "rates[\"eur\"]", "order.tax", "order.name"],
+        &[
+            "order.lines[i].price",
+            "order.lines[i]",
+            "order.lines",
+            "rates[\"eur\"]",
+            "order.tax",
+            "order.name",
+        ],
     );
-    check_reads("«self.total» += x", &["self", "x"], &[]);
+    check_reads("«self.total» += x", &["self", "x"], &["self.total"]);
+    check_reads("«n» += x", &["n", "x"], &[]);
+    check_reads("y = «f»(1)", &["f"], &[]);
     check_reads("del cache[«key»]", &["cache", "key"], &[]);
 }
 

@@ -58,7 +58,10 @@ impl Place {
     /// Returns the place that an expression is, if it is nothing but loads.
     pub(crate) fn from_expr(expr: &Expr) -> Option<Self> {
         match expr {
-            Expr::Name(name) => Some(Self { root: name.id.to_string(), steps: Vec::new() }),
+            Expr::Name(name) => Some(Self {
+                root: name.id.to_string(),
+                steps: Vec::new(),
+            }),
             Expr::Attribute(attribute) => {
                 let mut place = Self::from_expr(&attribute.value)?;
                 place.steps.push(Step::Attribute(attribute.attr.to_string()));
@@ -83,7 +86,10 @@ fn step_of(index: &Expr) -> Option<Step> {
                 _ => None,
             },
         };
-        return slice.step.is_none().then_some(Step::Slice(bound(&slice.lower)?, bound(&slice.upper)?));
+        return slice
+            .step
+            .is_none()
+            .then_some(Step::Slice(bound(&slice.lower)?, bound(&slice.upper)?));
     }
     match Key::from_expr(index) {
         Some(key) => Some(Step::Item(key)),
@@ -109,9 +115,12 @@ impl Key {
                 Self::Float(value) => Some(Self::Float(-value)),
                 _ => None,
             },
-            Expr::Tuple(tuple) => {
-                tuple.elts.iter().map(Self::from_expr).collect::<Option<Vec<_>>>().map(Self::Tuple)
-            }
+            Expr::Tuple(tuple) => tuple
+                .elts
+                .iter()
+                .map(Self::from_expr)
+                .collect::<Option<Vec<_>>>()
+                .map(Self::Tuple),
             _ => None,
         }
     }

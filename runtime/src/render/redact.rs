@@ -24,30 +24,120 @@ pub(crate) enum Secrecy {
 
 /// Words that make a name secret wherever they stand.
 const SECRET_WORDS: &[&str] = &[
-    "apikey", "apikeys", "apitoken", "accesskey", "accesstoken", "authorization", "authtoken", "bearer", "clientsecret",
-    "cookie", "cookies", "credential", "credentials", "creds", "csrftoken", "jwt", "passcode", "passphrase", "passwd",
-    "passwds", "password", "passwords", "pgpassword", "privatekey", "pwd", "refreshtoken", "secret", "secretkey", "secrets",
-    "sessionid", "sessionkey", "sessiontoken", "xsrftoken",
+    "apikey",
+    "apikeys",
+    "apitoken",
+    "accesskey",
+    "accesstoken",
+    "authorization",
+    "authtoken",
+    "bearer",
+    "clientsecret",
+    "cookie",
+    "cookies",
+    "credential",
+    "credentials",
+    "creds",
+    "csrftoken",
+    "jwt",
+    "passcode",
+    "passphrase",
+    "passwd",
+    "passwds",
+    "password",
+    "passwords",
+    "pgpassword",
+    "privatekey",
+    "pwd",
+    "refreshtoken",
+    "secret",
+    "secretkey",
+    "secrets",
+    "sessionid",
+    "sessionkey",
+    "sessiontoken",
+    "xsrftoken",
 ];
 
 /// Words that make `key` or `keys` after them secret.
 const KEY_WORDS: &[&str] = &[
-    "access", "account", "api", "auth", "aws", "client", "deploy", "encryption", "hmac", "license", "master", "private",
-    "rsa", "service", "session", "shared", "signing", "ssh", "storage", "subscription",
+    "access",
+    "account",
+    "api",
+    "auth",
+    "aws",
+    "client",
+    "deploy",
+    "encryption",
+    "hmac",
+    "license",
+    "master",
+    "private",
+    "rsa",
+    "service",
+    "session",
+    "shared",
+    "signing",
+    "ssh",
+    "storage",
+    "subscription",
 ];
 
 /// Words that make `token` or `tokens` after them secret.
 const TOKEN_WORDS: &[&str] = &[
-    "access", "api", "app", "auth", "bot", "csrf", "deploy", "github", "gitlab", "id", "login", "oauth", "refresh",
-    "secret", "security", "session", "slack", "user", "xsrf",
+    "access", "api", "app", "auth", "bot", "csrf", "deploy", "github", "gitlab", "id", "login", "oauth",
+    "refresh", "secret", "security", "session", "slack", "user", "xsrf",
 ];
 
 /// A name that ends in one of these is about the secret, and does not hold it.
 const INNOCENT_ENDS: &[&str] = &[
-    "at", "backend", "class", "cls", "count", "dir", "enabled", "error", "errors", "exception", "exists", "expires",
-    "expiry", "factory", "field", "fields", "file", "filename", "handler", "idx", "index", "kind", "label", "len", "length",
-    "manager", "max", "min", "name", "names", "parser", "path", "pattern", "policy", "pos", "position", "provider", "regex",
-    "required", "size", "timeout", "ttl", "type", "types", "url", "valid", "validator",
+    "at",
+    "backend",
+    "class",
+    "cls",
+    "count",
+    "dir",
+    "enabled",
+    "error",
+    "errors",
+    "exception",
+    "exists",
+    "expires",
+    "expiry",
+    "factory",
+    "field",
+    "fields",
+    "file",
+    "filename",
+    "handler",
+    "idx",
+    "index",
+    "kind",
+    "label",
+    "len",
+    "length",
+    "manager",
+    "max",
+    "min",
+    "name",
+    "names",
+    "parser",
+    "path",
+    "pattern",
+    "policy",
+    "pos",
+    "position",
+    "provider",
+    "regex",
+    "required",
+    "size",
+    "timeout",
+    "ttl",
+    "type",
+    "types",
+    "url",
+    "valid",
+    "validator",
 ];
 
 /// Returns what the name of a variable, attribute, key or header says about its value.
@@ -57,7 +147,9 @@ pub(crate) fn of_name(name: &str) -> Secrecy {
         return Secrecy::Open;
     }
     let words = words(name);
-    let Some(last) = words.last() else { return Secrecy::Open };
+    let Some(last) = words.last() else {
+        return Secrecy::Open;
+    };
     if INNOCENT_ENDS.contains(&last.as_str()) {
         return Secrecy::Open;
     }
@@ -81,6 +173,18 @@ pub(crate) fn of_name(name: &str) -> Secrecy {
     }
 }
 
+/// Returns the first name in an expression's text that makes what it gives a secret, as far as names can tell.
+pub(crate) fn secret_name_in(expression: &str) -> Option<&str> {
+    let words = || {
+        expression
+            .split(|char: char| !char.is_alphanumeric() && char != '_')
+            .filter(|word| !word.is_empty())
+    };
+    let all = words().find(|word| of_name(word) == Secrecy::All);
+    // `token` alone, or as the last attribute or key, names the value itself.
+    all.or_else(|| words().next_back().filter(|word| of_name(word) != Secrecy::Open))
+}
+
 /// Returns whether a text is secret under a name of this secrecy.
 pub(crate) fn hides(secrecy: Secrecy, text: &str) -> bool {
     match secrecy {
@@ -102,9 +206,11 @@ pub(crate) fn text(text: &str) -> Option<String> {
         let value = &found["value"];
         // `password: too short` is a message; `"password": "x"`, `X-Api-Key: x` and `password=x` are values.
         let by_colon = &found["sign"] == ":";
-        let is_header = name.contains('-') || ["authorization", "cookie"].contains(&name.to_lowercase().as_str());
+        let is_header =
+            name.contains('-') || ["authorization", "cookie"].contains(&name.to_lowercase().as_str());
         let is_pair = !by_colon || is_header || found.name("quote").is_some_and(|quote| !quote.is_empty());
-        let is_plain = value.starts_with('<') || ["None", "True", "False", "null", "true", "false"].contains(&value);
+        let is_plain =
+            value.starts_with('<') || ["None", "True", "False", "null", "true", "false"].contains(&value);
         if is_pair && !is_plain && hides(of_name(name), value) {
             format!("{}{REDACTED}", &found["before"])
         } else {
@@ -121,7 +227,10 @@ pub(crate) fn text(text: &str) -> Option<String> {
 pub(crate) fn source_line(line: &str) -> Option<String> {
     let shapes = shapes(line);
     let named = LITERAL.replace_all(shapes.as_deref().unwrap_or(line), |found: &Captures<'_>| {
-        let value = found.name("double").or_else(|| found.name("single")).map_or("", |value| value.as_str());
+        let value = found
+            .name("double")
+            .or_else(|| found.name("single"))
+            .map_or("", |value| value.as_str());
         if value != REDACTED && hides(of_name(&found["name"]), value) {
             let quote = if found.name("double").is_some() { '"' } else { '\'' };
             format!("{}{quote}{REDACTED}{quote}", &found["before"])
@@ -139,20 +248,41 @@ pub(crate) fn source_line(line: &str) -> Option<String> {
 static SHAPES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let shape = |pattern: &str, with| (Regex::new(pattern).expect("the tests compile it"), with);
     vec![
-        shape(r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\z)", REDACTED),
+        shape(
+            r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\z)",
+            REDACTED,
+        ),
         // The start of a cut key may be missing.
         shape(r"(?s)\A.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----", REDACTED),
-        shape(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?", REDACTED),
-        shape(r"\b(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA)[A-Z0-9]{16}\b", REDACTED),
-        shape(r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl[a-z]{2,5}-[A-Za-z0-9_-]{16,})", REDACTED),
+        shape(
+            r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
+            REDACTED,
+        ),
+        shape(
+            r"\b(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA)[A-Z0-9]{16}\b",
+            REDACTED,
+        ),
+        shape(
+            r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl[a-z]{2,5}-[A-Za-z0-9_-]{16,})",
+            REDACTED,
+        ),
         shape(r"\bx(?:ox[a-z]|app)-[A-Za-z0-9-]{8,}", REDACTED),
         shape(r"(hooks\.slack\.com/services/)[A-Za-z0-9/]+", "${1}<redacted>"),
-        shape(r"\b(?:[spr]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9]{8,})", REDACTED),
+        shape(
+            r"\b(?:[spr]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9]{8,})",
+            REDACTED,
+        ),
         shape(r"\bsk-[A-Za-z0-9_-]{16,}", REDACTED),
         shape(r"\b(?:AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{16,})", REDACTED),
-        shape(r"\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{32,})", REDACTED),
+        shape(
+            r"\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{32,})",
+            REDACTED,
+        ),
         shape(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", REDACTED),
-        shape(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\x22]*:)[^\s/@'\x22]+@", "${1}<redacted>@"),
+        shape(
+            r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\x22]*:)[^\s/@'\x22]+@",
+            "${1}<redacted>@",
+        ),
     ]
 });
 
@@ -220,7 +350,10 @@ fn words(name: &str) -> Vec<String> {
             words.push(String::new());
         }
         if char.is_alphabetic() {
-            words.last_mut().expect("it starts with one word").extend(char.to_lowercase());
+            words
+                .last_mut()
+                .expect("it starts with one word")
+                .extend(char.to_lowercase());
         }
         previous_lower = char.is_lowercase();
     }

@@ -62,16 +62,15 @@ impl<'a> Lines<'a> {
         Self { source, starts }
     }
 
-    /// Returns how many lines there are.
-    pub(crate) fn len(&self) -> u32 {
-        self.starts.len() as u32
-    }
-
     /// Returns a 1-based line without its end.
     pub(crate) fn text(&self, line: u32) -> Option<&'a str> {
         let line_idx = (line as usize).checked_sub(1)?;
         let start = *self.starts.get(line_idx)?;
-        let end = self.starts.get(line_idx + 1).copied().unwrap_or(self.source.len());
+        let end = self
+            .starts
+            .get(line_idx + 1)
+            .copied()
+            .unwrap_or(self.source.len());
         Some(self.source[start..end].trim_end_matches(['\n', '\r']))
     }
 
@@ -96,18 +95,37 @@ pub(crate) fn failing(source: &str, line: u32, position: Option<Position>) -> Fa
         let end = lines.offset(position.end_line, position.end_column)?;
         (start <= end).then(|| TextRange::new(start, end))
     });
-    let first_char = lines.text(line).map_or(0, |text| text.len() - text.trim_start().len());
+    let first_char = lines
+        .text(line)
+        .map_or(0, |text| text.len() - text.trim_start().len());
     let at = match spot {
         Some(spot) => Some(spot.start()),
         None => lines.offset(line, first_char as u32),
     };
     let parsed = parse_unchecked_source(source, PySourceType::Python);
-    let part = at.and_then(|at| find(&parsed.syntax().body, at).map(|stmt| header(stmt, at)));
     // The tree of source with errors is a guess.
-    let Some(part) = part.filter(|_| parsed.has_valid_syntax()) else {
+    let body = parsed.has_valid_syntax().then(|| &parsed.syntax().body);
+    let Some((stmt, at)) = body
+        .zip(at)
+        .and_then(|(body, at)| find(body, at).map(|stmt| (stmt, at)))
+    else {
         return by_line(&lines, line);
     };
-    let mut reads = Reads { source, names: Vec::new(), loads: Vec::new(), lengths: Vec::new() };
+    let part = header(stmt, at);
+    let mut reads = Reads {
+        source,
+        names: Vec::new(),
+        loads: Vec::new(),
+        lengths: Vec::new(),
+    };
+    if let Stmt::AugAssign(stmt) = stmt {
+        // The tree calls the target a store only.
+        if let Expr::Name(name) = &*stmt.target {
+            reads.name(&name.id);
+        } else {
+            reads.load(&stmt.target);
+        }
+    }
     part.exprs.iter().for_each(|expr| reads.visit_expr(expr));
     Failing {
         first_line: lines.line_of(part.range.start()),
@@ -123,12 +141,22 @@ fn by_line(lines: &Lines<'_>, line: u32) -> Failing {
     let mut names: Vec<String> = Vec::new();
     let text = lines.text(line).unwrap_or("");
     for word in text.split(|char: char| !char.is_alphanumeric() && char != '_') {
-        let is_name = word.chars().next().is_some_and(|first| first == '_' || first.is_alphabetic());
+        let is_name = word
+            .chars()
+            .next()
+            .is_some_and(|first| first == '_' || first.is_alphabetic());
         if is_name && !names.iter().any(|name| name == word) {
             names.push(word.to_owned());
         }
     }
-    Failing { first_line: line, last_line: line, names, loads: Vec::new(), lengths: Vec::new(), calls: Vec::new() }
+    Failing {
+        first_line: line,
+        last_line: line,
+        names,
+        loads: Vec::new(),
+        lengths: Vec::new(),
+        calls: Vec::new(),
+    }
 }
 
 /// The part of a statement that can have failed, its expressions in the order in which they are evaluated.
@@ -138,18 +166,27 @@ struct Part<'a> {
 }
 
 fn find(body: &[Stmt], at: TextSize) -> Option<&Stmt> {
-    let stmt = body.iter().find(|stmt| stmt.range().contains_inclusive(at) && stmt.range().end() != at)?;
+    let stmt = body
+        .iter()
+        .find(|stmt| stmt.range().contains_inclusive(at) && stmt.range().end() != at)?;
     let inner = match stmt {
         Stmt::FunctionDef(stmt) => find(&stmt.body, at),
         Stmt::ClassDef(stmt) => find(&stmt.body, at),
         Stmt::For(stmt) => find(&stmt.body, at).or_else(|| find(&stmt.orelse, at)),
         Stmt::While(stmt) => find(&stmt.body, at).or_else(|| find(&stmt.orelse, at)),
-        Stmt::If(stmt) => find(&stmt.body, at)
-            .or_else(|| stmt.elif_else_clauses.iter().find_map(|clause| find(&clause.body, at))),
+        Stmt::If(stmt) => find(&stmt.body, at).or_else(|| {
+            stmt.elif_else_clauses
+                .iter()
+                .find_map(|clause| find(&clause.body, at))
+        }),
         Stmt::With(stmt) => find(&stmt.body, at),
         Stmt::Match(stmt) => stmt.cases.iter().find_map(|case| find(&case.body, at)),
         Stmt::Try(stmt) => {
-            let in_handlers = || stmt.handlers.iter().find_map(|handler| find(handler_body(handler), at));
+            let in_handlers = || {
+                stmt.handlers
+                    .iter()
+                    .find_map(|handler| find(handler_body(handler), at))
+            };
             find(&stmt.body, at)
                 .or_else(in_handlers)
                 .or_else(|| find(&stmt.orelse, at))
@@ -175,11 +212,19 @@ fn header(stmt: &Stmt, at: TextSize) -> Part<'_> {
         Stmt::Expr(stmt) => vec![&stmt.value],
         Stmt::Return(stmt) => stmt.value.as_deref().into_iter().collect(),
         Stmt::Delete(stmt) => stmt.targets.iter().collect(),
-        Stmt::Raise(stmt) => [&stmt.exc, &stmt.cause].into_iter().flatten().map(|expr| &**expr).collect(),
+        Stmt::Raise(stmt) => [&stmt.exc, &stmt.cause]
+            .into_iter()
+            .flatten()
+            .map(|expr| &**expr)
+            .collect(),
         Stmt::Assert(stmt) => std::iter::once(&*stmt.test).chain(stmt.msg.as_deref()).collect(),
         Stmt::For(stmt) => vec![&stmt.iter, &stmt.target],
         Stmt::While(stmt) => vec![&stmt.test],
-        Stmt::If(stmt) => match stmt.elif_else_clauses.iter().find(|clause| is_in_header(clause, at)) {
+        Stmt::If(stmt) => match stmt
+            .elif_else_clauses
+            .iter()
+            .find(|clause| is_in_header(clause, at))
+        {
             Some(clause) => {
                 start = clause.start();
                 clause.test.as_ref().into_iter().collect()
@@ -195,7 +240,10 @@ fn header(stmt: &Stmt, at: TextSize) -> Part<'_> {
             Some(case) => {
                 start = case.range.start();
                 let guard: Vec<&Expr> = case.guard.as_deref().into_iter().collect();
-                return Part { range: TextRange::new(start, case_header_end(case)), exprs: guard };
+                return Part {
+                    range: TextRange::new(start, case_header_end(case)),
+                    exprs: guard,
+                };
             }
             None => vec![&stmt.subject],
         },
@@ -212,14 +260,28 @@ fn header(stmt: &Stmt, at: TextSize) -> Part<'_> {
             }
         }
         Stmt::FunctionDef(stmt) => {
-            let defaults = stmt.parameters.iter_non_variadic_params().filter_map(|param| param.default.as_deref());
-            stmt.decorator_list.iter().map(|decorator| &decorator.expression).chain(defaults).collect()
+            let defaults = stmt
+                .parameters
+                .iter_non_variadic_params()
+                .filter_map(|param| param.default.as_deref());
+            stmt.decorator_list
+                .iter()
+                .map(|decorator| &decorator.expression)
+                .chain(defaults)
+                .collect()
         }
         Stmt::ClassDef(stmt) => {
             let arguments = stmt.arguments.iter().flat_map(|arguments| {
-                arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value))
+                arguments
+                    .args
+                    .iter()
+                    .chain(arguments.keywords.iter().map(|keyword| &keyword.value))
             });
-            stmt.decorator_list.iter().map(|decorator| &decorator.expression).chain(arguments).collect()
+            stmt.decorator_list
+                .iter()
+                .map(|decorator| &decorator.expression)
+                .chain(arguments)
+                .collect()
         }
         _ => Vec::new(),
     };
@@ -239,15 +301,23 @@ fn header(stmt: &Stmt, at: TextSize) -> Part<'_> {
     } else {
         stmt.end()
     };
-    Part { range: TextRange::new(start, end.max(start)), exprs }
+    Part {
+        range: TextRange::new(start, end.max(start)),
+        exprs,
+    }
 }
 
 fn is_in_header(clause: &ElifElseClause, at: TextSize) -> bool {
-    clause.test.as_ref().is_some_and(|test| clause.range.start() <= at && at < test.end())
+    clause
+        .test
+        .as_ref()
+        .is_some_and(|test| clause.range.start() <= at && at < test.end())
 }
 
 fn case_header_end(case: &MatchCase) -> TextSize {
-    case.guard.as_ref().map_or(case.pattern.end(), |guard| guard.end())
+    case.guard
+        .as_ref()
+        .map_or(case.pattern.end(), |guard| guard.end())
 }
 
 /// Collects what a part reads.
@@ -262,11 +332,7 @@ impl<'a> Visitor<'a> for Reads<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         let is_load = |ctx: ExprContext| ctx == ExprContext::Load;
         match expr {
-            Expr::Name(name) if is_load(name.ctx) || self.names.is_empty() => {
-                if !self.names.iter().any(|known| known == name.id.as_str()) {
-                    self.names.push(name.id.to_string());
-                }
-            }
+            Expr::Name(name) if is_load(name.ctx) => self.name(&name.id),
             Expr::Attribute(attribute) if is_load(attribute.ctx) => self.load(expr),
             Expr::Subscript(subscript) if is_load(subscript.ctx) => self.load(expr),
             Expr::Call(call) => {
@@ -292,6 +358,12 @@ impl<'a> Visitor<'a> for Reads<'a> {
 }
 
 impl Reads<'_> {
+    fn name(&mut self, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+
     fn load(&mut self, expr: &Expr) {
         if let Some(place) = Place::from_expr(expr) {
             push_new(&mut self.loads, self.source, expr, place);
@@ -319,8 +391,18 @@ fn calls_before(source: &str, part: &Part<'_>, spot: TextRange) -> Vec<String> {
     part.exprs.iter().for_each(|expr| nearest.visit_expr(expr));
     // A spot that covers more than each expression is the statement's own: its expressions are all done.
     let covers_all = part.exprs.iter().all(|expr| spot.contains_range(expr.range()));
-    let failed = if covers_all && part.exprs.len() > 1 { None } else { nearest.best };
-    let mut order = Order { source, failed, is_over: false, n_unsure: 0, calls: Vec::new() };
+    let failed = if covers_all && part.exprs.len() > 1 {
+        None
+    } else {
+        nearest.best
+    };
+    let mut order = Order {
+        source,
+        failed,
+        is_over: false,
+        n_unsure: 0,
+        calls: Vec::new(),
+    };
     part.exprs.iter().for_each(|expr| order.visit_expr(expr));
     order.calls
 }
@@ -357,7 +439,8 @@ struct Order<'a> {
 
 impl<'a> Order<'a> {
     fn holds_failure(&self, expr: &Expr) -> bool {
-        self.failed.is_some_and(|failed| expr.range().contains_range(failed))
+        self.failed
+            .is_some_and(|failed| expr.range().contains_range(failed))
     }
 
     /// Walks what may not have been evaluated; where the failure is inside, it was.
@@ -378,8 +461,14 @@ impl<'a> Visitor<'a> for Order<'a> {
             Expr::BoolOp(bool_op) => {
                 for (value_idx, value) in bool_op.values.iter().enumerate() {
                     // The ones before the failing value were all evaluated.
-                    let failed_later = bool_op.values[value_idx..].iter().any(|later| self.holds_failure(later));
-                    if value_idx == 0 || failed_later { self.visit_expr(value) } else { self.unsure(value) }
+                    let failed_later = bool_op.values[value_idx..]
+                        .iter()
+                        .any(|later| self.holds_failure(later));
+                    if value_idx == 0 || failed_later {
+                        self.visit_expr(value);
+                    } else {
+                        self.unsure(value);
+                    }
                 }
             }
             Expr::If(conditional) => {
@@ -392,13 +481,36 @@ impl<'a> Visitor<'a> for Order<'a> {
                     self.unsure(&conditional.orelse);
                 }
             }
+            Expr::Generator(generator)
+                if self.holds_failure(expr)
+                    && self.failed != Some(expr.range())
+                    && !generator
+                        .generators
+                        .first()
+                        .is_some_and(|first| self.holds_failure(&first.iter)) =>
+            {
+                self.calls.clear();
+                let (first, rest) = generator
+                    .generators
+                    .split_first()
+                    .expect("a generator has a clause");
+                first.ifs.iter().for_each(|condition| self.visit_expr(condition));
+                rest.iter().for_each(|clause| self.visit_comprehension(clause));
+                self.visit_expr(&generator.elt);
+            }
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
                 let is_unsure = usize::from(!self.holds_failure(expr));
                 self.n_unsure += is_unsure;
                 visitor::walk_expr(self, expr);
                 self.n_unsure -= is_unsure;
             }
-            Expr::Lambda(_) if !self.holds_failure(expr) => {}
+            // A lambda and a generator run in frames of their own, which have made no calls of the statement around.
+            Expr::Lambda(lambda) => {
+                if self.holds_failure(&lambda.body) {
+                    self.calls.clear();
+                    self.visit_expr(&lambda.body);
+                }
+            }
             _ => visitor::walk_expr(self, expr),
         }
         if self.is_over {
@@ -408,7 +520,11 @@ impl<'a> Visitor<'a> for Order<'a> {
             self.is_over = true;
         } else if matches!(expr, Expr::Call(_)) {
             let text = one_line(&self.source[expr.range()]);
-            self.calls.push(if self.n_unsure > 0 { format!("{text} (if reached)") } else { text });
+            self.calls.push(if self.n_unsure > 0 {
+                format!("{text} (if reached)")
+            } else {
+                text
+            });
         }
     }
 }
