@@ -21,23 +21,26 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Done> {
     let places = Places::of_this_process();
     let cache = places.cache()?;
-    let python = match &args.python {
-        Some(named) => {
-            let file = launch::find_file(named.as_os_str(), &search_path())?;
-            launch::probe(&file, &cache)?.refuse(&file)?;
-            file
-        }
-        None => {
-            let fits =
-                |path: &PathBuf| launch::probe(path, &cache).is_ok_and(|python| python.refuse(path).is_ok());
-            found_here().into_iter().find(fits).ok_or_else(|| {
-                Error::usage(
-                    "no Python 3.11 or later was found on PATH",
-                    "name one: `healmcp demo --python PATH/TO/python3.12`",
-                )
-            })?
-        }
+    let candidates = match &args.python {
+        Some(named) => vec![launch::find_file(named.as_os_str(), &search_path())?],
+        None => found_here(),
     };
+    let mut refusal = Error::usage(
+        "no Python was found on PATH",
+        "name one: `healmcp demo --python PATH/TO/python3.12`",
+    );
+    let mut python = None;
+    for file in candidates {
+        match launch::probe(&file, &cache).and_then(|found| found.refuse(&file).map(|()| found)) {
+            Ok(found) => {
+                // Where the file is a shim, the interpreter itself.
+                python = Some(PathBuf::from(found.executable));
+                break;
+            }
+            Err(error) => refusal = error,
+        }
+    }
+    let python = python.ok_or(refusal)?;
     let executable = std::env::current_exe().map_err(|error| {
         Error::failed(
             format!("cannot find this program: {error}"),

@@ -15,8 +15,12 @@ const RIGHT_TOTAL: &str = "settled 915.72 EUR in all";
 
 /// Plays the demonstration with an interpreter, and prints it as it goes.
 pub(crate) fn tell(executable: &Path, python: &Path, uid: u32) -> Result<()> {
-    let temporary =
-        || tempfile::tempdir().map_err(|error| cannot("make a folder in", &std::env::temp_dir(), &error));
+    let temporary = || {
+        tempfile::Builder::new()
+            .prefix("healmcp-demo-")
+            .tempdir()
+            .map_err(|error| cannot("make a folder in", &std::env::temp_dir(), &error))
+    };
     let (project, runtime_dir) = (temporary()?, temporary()?);
     make_private(&runtime_dir.path().join("healmcp"), uid)?;
     write_project(project.path())?;

@@ -1,4 +1,5 @@
 //! End to end.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod run;
 mod serve;
