@@ -7,7 +7,10 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 
-use tree_sitter::{Node, ParseOptions, Parser, QueryCursor, QueryMatch, StreamingIterator};
+use tree_sitter::{
+    Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState, QueryMatch,
+    StreamingIterator,
+};
 
 use crate::facts::{
     Binding, BindingTarget, Definition, DefinitionKind, FileFacts, Import, NameId, Place, Receiver,
@@ -18,6 +21,10 @@ use crate::language::{Capture, Compiled, Language};
 /// A receiver or a base longer than this is an expression that no lookup can use.
 const MAX_PATH_LEN: usize = 120;
 
+/// How many matches may wait for their end at once: `x.y.y.y…` opens one for each dot, and each costs time at
+/// every node. Source that people write stays far below; past it, the outermost are dropped.
+const MAX_OPEN_MATCHES: u32 = 1024;
+
 /// Returns the facts of a text, or nothing if `is_over` said so before they were complete.
 #[must_use]
 pub fn extract(language: &Language, text: &str, is_over: &dyn Fn() -> bool) -> Option<FileFacts> {
@@ -25,24 +32,30 @@ pub fn extract(language: &Language, text: &str, is_over: &dyn Fn() -> bool) -> O
     let mut parser = Parser::new();
     parser.set_language(&compiled.grammar).ok()?;
     let bytes = text.as_bytes();
-    let mut progress = |_: &_| {
+    let go_on = || {
         if is_over() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     };
-    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut parsing = |_: &ParseState| go_on();
     let tree = parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
-        Some(options),
+        Some(ParseOptions::new().progress_callback(&mut parsing)),
     )?;
     let mut raw = Raw::new(text);
     let mut cursor = QueryCursor::new();
-    let mut matches = cursor.matches(&compiled.query, tree.root_node(), bytes);
+    cursor.set_match_limit(MAX_OPEN_MATCHES);
+    let mut querying = |_: &QueryCursorState| go_on();
+    let options = QueryCursorOptions::new().progress_callback(&mut querying);
+    let mut matches = cursor.matches_with_options(&compiled.query, tree.root_node(), bytes, options);
     while let Some(found) = matches.next() {
         raw.take(compiled, found);
+    }
+    if is_over() {
+        return None;
     }
     Some(raw.into_facts(tree.root_node()))
 }

@@ -17,6 +17,9 @@ const MAX_SIMILAR_NAMES: usize = 20;
 /// How alike two names must be, of 1.
 const MIN_SIMILARITY: f64 = 0.65;
 
+/// How alike two names are when one is a slip of the other.
+const NEARLY_SAME: f64 = 0.8;
+
 pub(crate) fn symbols(session: &Session<'_>, query: &str) -> Result<Page<SymbolHit>, Error> {
     let parts = parse_symbol(query)?;
     let files = session.source_files();
@@ -132,15 +135,20 @@ fn fit(module: &str, qualified: &str, parts: &[String]) -> Option<Fit> {
     })
 }
 
-/// The project comes before packages, what runs before what is assigned, the short path before the long one.
+/// The project comes before packages, what runs before what is assigned, tests last, short paths first.
 fn rank(session: &Session<'_>, found: &FoundSymbol) -> impl Ord + use<> {
     let file = session.tree.file(found.symbol.file);
     let definition = &found.facts.definitions[found.symbol.definition as usize];
     let is_assigned = !definition.kind.is_container();
+    let is_test = file
+        .shown
+        .split('/')
+        .any(|part| part.starts_with("test") || part == "conftest.py");
     let n_folders = file.shown.matches('/').count();
     (
         file.origin,
         is_assigned,
+        is_test,
         n_folders,
         file.shown.len(),
         found.symbol,
@@ -201,17 +209,22 @@ pub(crate) fn find_similar(session: &Session<'_>, parts: &[String], files: &[Fil
 
 /// Returns how alike a wanted name and another are, or nothing if they are not.
 fn similarity(wanted: &str, name: &str) -> Option<f64> {
-    let (wanted, lower) = (wanted.to_lowercase(), name.to_lowercase());
-    let share =
-        |part: usize, of: usize| f64::from(u32::try_from(part * 100 / of.max(1)).unwrap_or(0)) / 100.0;
-    if lower.starts_with(&wanted) {
-        return Some(2.0 + share(wanted.len(), lower.len()));
+    let share = f64::from(u8::try_from(wanted.len() * 100 / name.len().max(1)).unwrap_or(0)) / 100.0;
+    if name.starts_with(wanted) {
+        return Some(3.0 + share);
     }
-    if wanted.len() >= 3 && lower.contains(&wanted) {
-        return Some(1.0 + share(wanted.len(), lower.len()));
+    let (lower_wanted, lower) = (wanted.to_lowercase(), name.to_lowercase());
+    let is_near = wanted.len().abs_diff(name.len()) <= 4;
+    let likeness = if is_near {
+        strsim::normalized_damerau_levenshtein(&lower_wanted, &lower)
+    } else {
+        0.0
+    };
+    if likeness >= NEARLY_SAME {
+        return Some(2.0 + likeness);
     }
-    if wanted.len().abs_diff(lower.len()) > 4 {
-        return None;
+    if wanted.len() >= 3 && lower.contains(&lower_wanted) {
+        return Some(1.0 + share);
     }
-    Some(strsim::normalized_damerau_levenshtein(&wanted, &lower)).filter(|it| *it >= MIN_SIMILARITY)
+    (likeness >= MIN_SIMILARITY).then_some(likeness)
 }

@@ -174,7 +174,8 @@ fn another_case_and_a_slip_are_forgiven() {
         "Order.totl",
         "shop/models.py:6 Order.total Method Similar\nshop/base.py:3 Priced.total Method Similar\nlib/__init__.py:2 total Function Similar",
     );
-    check_symbols("Prc", "");
+    check_symbols("Prx", "");
+    check_symbols("PRICE", "shop/base.py:1 Priced Class Similar");
     check_symbols("Pri", "shop/base.py:1 Priced Class Similar");
 }
 
@@ -604,4 +605,46 @@ fn the_package_of_a_file_in_a_traceback_joins() {
         index.add_root(Root::package("/none", "")),
         Err(Error::BadRoot { .. })
     ));
+}
+
+#[test]
+fn what_runs_comes_before_its_tests() {
+    let index = open(&Files::parse(
+        "== /p/test_a.py\ndef f(): pass\n== /p/pkg/sub/a.py\ndef f(): pass\n",
+    ));
+    assert_eq!(
+        symbols(&index, "f"),
+        "pkg/sub/a.py:1 f Function Name\ntest_a.py:1 f Function Name"
+    );
+}
+
+#[test]
+fn a_link_on_the_disk_does_not_lead_out() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.txt"), "secret\n").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("a.py"),
+        b"class A: # caf\xe9\r\n    def f(self):\r\n        pass\r\n",
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).unwrap();
+    let index = Index::open(vec![Root::project(folder.path(), "p")], 1).unwrap();
+    assert_eq!(symbols(&index, "f"), "a.py:2 f Function Name");
+    assert_eq!(
+        read(&index, "a.py:3", Options::default()),
+        "2^     def f(self):\n3         pass"
+    );
+    for path in [
+        "link/secret.txt",
+        "../secret.txt",
+        "/etc/passwd",
+        outside.path().join("secret.txt").to_str().unwrap(),
+    ] {
+        let said = read(&index, path, Options::default());
+        assert!(
+            said.contains("outside of the indexed") || said.contains("no such file"),
+            "{path}: {said}"
+        );
+    }
 }

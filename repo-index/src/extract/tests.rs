@@ -188,11 +188,12 @@ fn any_bytes_are_a_file() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as u8
         })
-        .take(500)
+        .take(200)
         .collect();
         facts(&String::from_utf8_lossy(&noise));
     }
-    facts(&"(".repeat(20_000));
+    facts(&"(".repeat(2_000));
+    facts(&format!("x{}", ".y".repeat(5_000)));
     facts(&"if x:\n ".repeat(2_000));
     facts("");
 }
