@@ -141,3 +141,18 @@ fn an_expression_is_as_secret_as_the_names_in_it() {
     assert_eq!(redact::secret_name_in("token.kind"), None);
     assert_eq!(redact::secret_name_in("len(rows) + 1"), None);
 }
+
+#[test]
+fn a_masked_text_keeps_its_positions() {
+    for (text, expect) in [
+        ("postgres://u:pw@h/db", "postgres://u:**@h/db"),
+        ("a AKIAIOSFODNN7EXAMPLE b", "a ******************** b"),
+        (
+            "password=hunter2&token=abcdefgh",
+            "password=*******&token=********",
+        ),
+    ] {
+        assert_eq!(redact::masked(text).as_deref(), Some(expect));
+    }
+    assert_eq!(redact::masked("nothing to hide here"), None);
+}

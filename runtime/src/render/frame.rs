@@ -287,16 +287,15 @@ fn text_part<'py>(
     if let Ok(text) = object.cast::<PyString>() {
         let length = statics::text_len(text);
         let end = query.start.saturating_add(count).min(length);
-        return Some((
-            statics::text_part(text, query.start.min(end), end)
-                .ok()?
-                .into_any(),
-            end,
-            length,
-        ));
+        let part = value::text_part(text, query.start.min(end), end).ok()?;
+        return Some((part.into_any(), end, length));
     }
-    let bytes = object.cast::<PyBytes>().ok()?.as_bytes();
-    let end = query.start.saturating_add(count).min(bytes.len());
-    let part = PyBytes::new(object.py(), &bytes[query.start.min(end)..end]);
-    Some((part.into_any(), end, bytes.len()))
+    let bytes = object.cast::<PyBytes>().ok()?;
+    let length = bytes.as_bytes().len();
+    let end = query.start.saturating_add(count).min(length);
+    Some((
+        value::bytes_part(bytes, query.start.min(end), end).into_any(),
+        end,
+        length,
+    ))
 }

@@ -6,7 +6,7 @@ mod frame;
 mod library;
 mod place;
 pub(crate) mod probe;
-mod redact;
+pub mod redact;
 mod resolve;
 mod scope;
 mod source;
@@ -17,6 +17,8 @@ mod value;
 
 pub(crate) use exception::{chain, exception_summary};
 pub(crate) use frame::{FrameAt, frame_report, frame_view, location, variable};
+pub(crate) use source::source;
+pub(crate) use statics::instance_dict;
 pub(crate) use value::{Limits, Rendered, evaluated, named_value, user_repr, value};
 
 /// Returns a text of the program's, such as what it printed or its command line, without the secrets in it.

@@ -223,6 +223,31 @@ pub(crate) fn text(text: &str) -> Option<String> {
     }
 }
 
+/// Returns the text with each character of a secret as `*`, so that a part of it can be cut out by position.
+pub(crate) fn masked(whole: &str) -> Option<String> {
+    let redacted = text(whole)?;
+    let pieces: Vec<&str> = redacted.split(REDACTED).collect();
+    let mut masked = String::new();
+    let mut rest = whole;
+    for (piece_idx, piece) in pieces.iter().enumerate() {
+        let is_last = piece_idx + 1 == pieces.len();
+        let at = match (piece_idx, is_last) {
+            (0, _) => 0,
+            (_, true) => rest.len().saturating_sub(piece.len()),
+            // A secret has at least one character; what follows it is found after that.
+            (_, false) => rest.char_indices().nth(1).map_or(rest.len(), |(first, _)| {
+                rest[first..]
+                    .find(piece)
+                    .map_or(rest.len(), |found| first + found)
+            }),
+        };
+        masked.extend(rest[..at].chars().map(|_| '*'));
+        masked.push_str(piece);
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    Some(masked)
+}
+
 /// Returns a line of source without the secrets that it spells out; `None` when there is none.
 pub(crate) fn source_line(line: &str) -> Option<String> {
     let shapes = shapes(line);

@@ -193,7 +193,7 @@ fn item<'py>(object: &Bound<'py, PyAny>, key: &Key, path: &str) -> Result<Bound<
         None => {
             if let Ok(text) = object.cast::<PyString>() {
                 let position = at(statics::text_len(text))?;
-                return statics::text_part(text, position, position + 1)
+                return value::text_part(text, position, position + 1)
                     .map(Bound::into_any)
                     .map_err(|_| not_indexed());
             }
@@ -251,13 +251,13 @@ fn slice<'py>(
     let failed = |_| unknown(format!("`{path}` cannot be cut"), "look at the whole");
     if let Ok(text) = object.cast::<PyString>() {
         let (start, stop) = bounds(statics::text_len(text));
-        return statics::text_part(text, start, stop)
+        return value::text_part(text, start, stop)
             .map(Bound::into_any)
             .map_err(failed);
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
         let (start, stop) = bounds(bytes.as_bytes().len());
-        return Ok(PyBytes::new(object.py(), &bytes.as_bytes()[start..stop]).into_any());
+        return Ok(value::bytes_part(bytes, start, stop).into_any());
     }
     let container = Container::of_subclass(object).or_else(|| library::items(object));
     match container {

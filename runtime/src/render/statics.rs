@@ -10,7 +10,9 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyFrozenSet, PyIterator, PyModule, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyDict, PyFloat, PyFrozenSet, PyInt, PyIterator, PyModule, PySet, PyString, PyTuple, PyType,
+};
 
 /// Descriptors and types of the interpreter's own, fetched once.
 struct Known {
@@ -32,22 +34,22 @@ fn known(py: Python<'_>) -> PyResult<&Known> {
     KNOWN.get_or_try_init(py, || {
         // Attributes of the builtin types themselves: their metaclass is `type`.
         let type_dict = py.get_type::<PyType>().getattr("__dict__")?;
-        let types = py.import("types")?;
-        let builtins = py.import("builtins")?;
-        let method = |class: &str, name: &str| builtins.getattr(class)?.getattr(name).map(Bound::unbind);
-        let descriptor_type =
-            |name: &str| Ok::<_, PyErr>(types.getattr(name)?.cast_into::<PyType>()?.unbind());
+        // The program may have put a function of its own in the place of `__import__`.
+        let descriptor_type = |name: &str| match loaded(py, "types", name) {
+            Some(class) => Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind()),
+            None => Ok(py.import("types")?.getattr(name)?.cast_into::<PyType>()?.unbind()),
+        };
         Ok(Known {
             type_mro: type_dict.get_item("__mro__")?.unbind(),
             type_dict: type_dict.get_item("__dict__")?.unbind(),
             type_module: type_dict.get_item("__module__")?.unbind(),
             getset_descriptor: descriptor_type("GetSetDescriptorType")?,
             member_descriptor: descriptor_type("MemberDescriptorType")?,
-            set_iter: method("set", "__iter__")?,
-            frozenset_iter: method("frozenset", "__iter__")?,
-            int_bit_length: method("int", "bit_length")?,
-            int_repr: method("int", "__repr__")?,
-            float_repr: method("float", "__repr__")?,
+            set_iter: py.get_type::<PySet>().getattr("__iter__")?.unbind(),
+            frozenset_iter: py.get_type::<PyFrozenSet>().getattr("__iter__")?.unbind(),
+            int_bit_length: py.get_type::<PyInt>().getattr("bit_length")?.unbind(),
+            int_repr: py.get_type::<PyInt>().getattr("__repr__")?.unbind(),
+            float_repr: py.get_type::<PyFloat>().getattr("__repr__")?.unbind(),
         })
     })
 }

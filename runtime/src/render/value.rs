@@ -352,6 +352,7 @@ impl Line<'_> {
         }
         let mut pieces: Vec<String> = Vec::new();
         let mut used = open.len() + close.len();
+        let mut after = Secrecy::Open;
         for (key, item) in container.items(0, self.limits.items) {
             let piece = match key {
                 Some(key) => {
@@ -362,7 +363,11 @@ impl Line<'_> {
                     self.is_secret = is_secret;
                     format!("{key}: {value}")
                 }
-                None => self.format(&item, depth - 1, width / 2),
+                None => {
+                    let text = self.under(after, &item, depth - 1, width / 2);
+                    after = secrecy_after(&item, n_items);
+                    text
+                }
             };
             let length = piece.chars().count() + 2;
             if !pieces.is_empty() && used + length > width {
@@ -461,6 +466,42 @@ fn redacted_ends<'py>(
     (first, last)
 }
 
+/// Returns a part of a text in which secrets are masked, also those that begin before it or end after it.
+pub(crate) fn text_part<'py>(
+    text: &Bound<'py, PyString>,
+    start: usize,
+    end: usize,
+) -> PyResult<Bound<'py, PyString>> {
+    let before = start.saturating_sub(WINDOW / 2);
+    let window = statics::text_part(text, before, end.saturating_add(WINDOW / 2))?;
+    match redact::masked(&window.to_string_lossy()) {
+        Some(masked) => {
+            let part: String = masked.chars().skip(start - before).take(end - start).collect();
+            Ok(PyString::new(text.py(), &part))
+        }
+        None => statics::text_part(text, start, end),
+    }
+}
+
+/// Returns a part of bytes in which secrets are masked as in [`text_part`].
+pub(crate) fn bytes_part<'py>(bytes: &Bound<'py, PyBytes>, start: usize, end: usize) -> Bound<'py, PyBytes> {
+    let all = bytes.as_bytes();
+    let before = start.saturating_sub(WINDOW / 2);
+    let after = end.saturating_add(WINDOW / 2).min(all.len());
+    // One character a byte keeps the positions.
+    let window: String = all[before..after].iter().map(|byte| char::from(*byte)).collect();
+    let part: Vec<u8> = match redact::masked(&window) {
+        Some(masked) => masked
+            .chars()
+            .skip(start - before)
+            .take(end - start)
+            .map(|char| char as u8)
+            .collect(),
+        None => all[start..end].to_vec(),
+    };
+    PyBytes::new(bytes.py(), &part)
+}
+
 /// Returns at most `max` bytes, the length of all, and the name of the type.
 fn bytes_head(object: &Bound<'_, PyAny>, max: usize) -> (Vec<u8>, usize, &'static str) {
     if let Ok(bytes) = object.cast::<PyBytes>() {
@@ -474,6 +515,17 @@ fn bytes_head(object: &Bound<'_, PyAny>, max: usize) -> (Vec<u8>, usize, &'stati
             (all[..all.len().min(max)].to_vec(), all.len(), "bytearray")
         }
         Err(_) => (Vec::new(), 0, "bytes"),
+    }
+}
+
+/// Returns what an item says of the next one: `("password", "x")`, `["--password", "x"]`.
+fn secrecy_after(item: &Bound<'_, PyAny>, n_items: usize) -> Secrecy {
+    match plain_text(item) {
+        Some(text) if n_items == 2 || text.starts_with("--") => match redact::of_name(&text) {
+            Secrecy::All => Secrecy::All,
+            _ => Secrecy::Open,
+        },
+        _ => Secrecy::Open,
     }
 }
 
