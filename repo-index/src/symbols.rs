@@ -211,7 +211,7 @@ pub(crate) fn find_similar(session: &Session<'_>, parts: &[String], files: &[Fil
 fn similarity(wanted: &str, name: &str) -> Option<f64> {
     let share = f64::from(u8::try_from(wanted.len() * 100 / name.len().max(1)).unwrap_or(0)) / 100.0;
     if name.starts_with(wanted) {
-        return Some(3.0 + share);
+        return Some(2.0 + share);
     }
     let (lower_wanted, lower) = (wanted.to_lowercase(), name.to_lowercase());
     let is_near = wanted.len().abs_diff(name.len()) <= 4;
