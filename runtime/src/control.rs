@@ -131,15 +131,19 @@ impl Control {
         Ok(Jump { line, leaves_with: left })
     }
 
-    /// Checks running a failing statement again.
-    pub fn retry(&self, from: &Statement) -> Result<Jump, NoJump> {
-        if from.first_on_line {
-            return self.jump(from, from.line);
-        }
-        Err(NoJump {
-            message: format!("line {} holds several statements, so a jump would run the first one again", from.line),
-            hint: "repair the state and choose next, or return".to_owned(),
-        })
+    /// The statement that starts at a line.
+    pub fn starting_at(&self, line: u32) -> Option<&Statement> {
+        self.statements.iter().find(|statement| statement.line == line && statement.first_on_line)
+    }
+
+    /// The last statement in the body of the loop at a line.
+    pub fn last_of_loop(&self, line: u32) -> Option<&Statement> {
+        let ends_round = |statement: &&Statement| {
+            statement.next == Next::Loop(line) && statement.in_loop.is_some_and(|(header, _)| header == line)
+        };
+        // Of a compound statement at the end, its inner statements end the round too; it starts before them.
+        let outermost = self.statements.iter().filter(ends_round).map(|statement| statement.blocks.len()).min()?;
+        self.statements.iter().filter(ends_round).find(|statement| statement.blocks.len() == outermost)
     }
 
     fn no_statement_at(&self, line: u32) -> NoJump {

@@ -9,6 +9,7 @@ use pyo3::sync::PyOnceLock;
 
 use crate::decide::{self, Decision};
 use crate::passing::{self, Site};
+use crate::tracing::Silence;
 use crate::{pause, resume, state};
 
 /// The constant in compiled code.
@@ -61,13 +62,14 @@ impl Hook {
 }
 
 fn goes_on(py: Python<'_>) -> PyResult<bool> {
+    let _silence = Silence::begin(py);
     let Some(exception) = handled_exception(py) else { return Ok(true) };
     if never_pauses(&exception) {
         return Ok(true);
     }
     let frame = current_frame(py)?;
     let site = Site::of(&frame)?;
-    if let Some(goes_on) = resume::at_site(&frame, site)? {
+    if let Some(goes_on) = resume::at_site(&exception, &frame, site)? {
         return Ok(goes_on);
     }
     if passing::is_expected(&exception, site) || passing::was_released(&exception) {

@@ -84,6 +84,11 @@ impl UnstartedFrame {
         self.object(py, self.layout.globals)
     }
 
+    /// An argument, by the index of its slot.
+    pub(crate) fn argument<'py>(&self, py: Python<'py>, index: usize) -> Option<Bound<'py, PyAny>> {
+        self.object(py, self.layout.locals + index * 8)
+    }
+
     fn object<'py>(&self, py: Python<'py>, offset: usize) -> Option<Bound<'py, PyAny>> {
         // SAFETY: the field lies within the frame, by the promise of `new`.
         let slot = unsafe { self.frame.add(offset).cast::<usize>().read() };

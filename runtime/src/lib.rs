@@ -1,31 +1,50 @@
 //! The extension inside the target process: it pauses, shows, heals and resumes a program that would die.
 
-mod compile;
-pub mod control;
-mod decide;
-pub mod exception_table;
-mod fork;
-mod frames;
-mod gate;
-mod hook;
-mod interpret;
-mod layout;
-mod loaders;
-pub mod location_table;
-mod main_script;
-mod passing;
-mod pause;
-mod render;
-mod resume;
-mod scope;
 mod start;
 mod state;
+mod scope;
+mod fork;
+
+mod compile;
+pub mod location_table;
+mod loaders;
+mod main_script;
+mod evaluation;
+mod layout;
+
+mod hook;
+mod passing;
+mod decide;
+pub mod exception_table;
+
+mod pause;
+mod announce;
+mod crashes;
+mod socket;
+mod frames;
+mod render;
+
+mod heal;
+mod plan;
+pub mod control;
+mod landing;
+#[path="/tmp/lead/interpret_stub.rs"]
+mod interpret;
+mod gate;
+mod journal;
+
+mod resume;
+mod location_swap;
+mod monitoring;
+mod tracing;
 
 use pyo3::prelude::*;
+
+pub use render::redact;
 
 /// The module that the injected `sitecustomize` loads.
 #[pymodule]
 fn healmcp_runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    render::probe::register(module)?;
+    module.add("HealDenied", module.py().get_type::<gate::HealDenied>())?;
     module.add_function(wrap_pyfunction!(start::start, module)?)
 }

@@ -32,6 +32,25 @@ pub fn without_line(table: &[u8], first_line: i64, line: i64) -> Option<Vec<u8>>
     Some(output)
 }
 
+/// Returns a table for `n_units` code units in which only the unit at `target` has a location: the first line.
+pub fn only_at(target: usize, n_units: usize) -> Vec<u8> {
+    let mut output = Vec::new();
+    write_nowhere(&mut output, target);
+    // One unit, no columns, line delta zero.
+    output.extend([0x80 | (13 << 3), 0]);
+    write_nowhere(&mut output, n_units.saturating_sub(target + 1));
+    output
+}
+
+fn write_nowhere(output: &mut Vec<u8>, mut n_units: usize) {
+    const MAX_UNITS: usize = 8;
+    while n_units > 0 {
+        let length = n_units.min(MAX_UNITS);
+        output.push(0x80 | (15 << 3) | (length as u8 - 1));
+        n_units -= length;
+    }
+}
+
 /// One entry: a run of instructions with one location.
 enum Entry {
     /// Instructions without a location.

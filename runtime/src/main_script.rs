@@ -11,43 +11,23 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::frames::symbol;
-use crate::layout::{Layout, UnstartedFrame};
+use crate::evaluation::Evaluation;
+use crate::layout::UnstartedFrame;
 use crate::{compile, scope, state};
 
-type Evaluate = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int) -> *mut PyObject;
-type SetEvaluate = unsafe extern "C" fn(*mut pyo3::ffi::PyInterpreterState, Evaluate);
-
-/// The script that is waited for.
-struct Expected {
-    /// What its code calls its file.
-    filename: String,
-    layout: Layout,
-    evaluate: Evaluate,
-    set_evaluate: SetEvaluate,
-}
-
-static EXPECTED: OnceLock<Expected> = OnceLock::new();
+/// What the code of the script that is waited for calls its file.
+static EXPECTED: OnceLock<String> = OnceLock::new();
 
 /// Watches for the main script if it is in scope; modules, folders and archives come by the import system.
 pub(crate) fn expect(py: Python<'_>) -> PyResult<()> {
     let Some(filename) = script_name(py)? else { return Ok(()) };
-    let layout = Layout::of(py);
-    let addresses = symbol(c"_PyEval_EvalFrameDefault").zip(symbol(c"_PyInterpreterState_SetEvalFrameFunc"));
-    let (Some(layout), Some((evaluate, set_evaluate))) = (layout, addresses) else {
-        state::note_unwrapped(&filename, "this interpreter does not let the main script be replaced");
-        return Ok(());
-    };
-    // SAFETY: CPython 3.11 to 3.14 export the two functions with these signatures.
-    let evaluate = unsafe { std::mem::transmute::<*mut c_void, Evaluate>(evaluate) };
-    // SAFETY: as above.
-    let set_evaluate = unsafe { std::mem::transmute::<*mut c_void, SetEvaluate>(set_evaluate) };
-    let expected = Expected { filename, layout, evaluate, set_evaluate };
-    let expected = EXPECTED.get_or_init(|| expected);
-    // SAFETY: the interpreter is attached.
-    let interpreter = unsafe { pyo3::ffi::PyInterpreterState_Get() };
-    // SAFETY: `watch` has the signature of an evaluation function.
-    unsafe { (expected.set_evaluate)(interpreter, watch) };
+    match Evaluation::of(py) {
+        Some(evaluation) => {
+            let _ = EXPECTED.set(filename);
+            evaluation.install(py, watch);
+        }
+        None => state::note_unwrapped(&filename, "this interpreter does not let the main script be replaced"),
+    }
     Ok(())
 }
 
@@ -65,24 +45,21 @@ fn script_name(py: Python<'_>) -> PyResult<Option<String>> {
 
 /// The evaluation function until the main script starts.
 unsafe extern "C" fn watch(thread: *mut c_void, frame: *mut c_void, throw: c_int) -> *mut PyObject {
-    let Some(expected) = EXPECTED.get() else { return std::ptr::null_mut() };
+    // SAFETY: an evaluation function is called with the interpreter attached.
+    let py = unsafe { Python::assume_attached() };
+    let Some(evaluation) = Evaluation::of(py) else { return std::ptr::null_mut() };
     let mut throw_into = throw;
     if throw == 0 {
-        // SAFETY: an evaluation function is called with the interpreter attached.
-        let py = unsafe { Python::assume_attached() };
-        // SAFETY: CPython passed the frame, and `expect` chose the layout of this version.
-        let unstarted = unsafe { UnstartedFrame::new(frame, expected.layout) };
-        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_script(py, expected, &unstarted)));
-        match ran.unwrap_or(Ran::NotIt) {
-            Ran::NotIt | Ran::ToItsEnd => {}
-            Ran::Raised(error) => {
-                error.restore(py);
-                throw_into = 1;
-            }
+        // SAFETY: CPython passed the frame, of the layout of this version.
+        let unstarted = unsafe { UnstartedFrame::new(frame, evaluation.layout) };
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_script(py, evaluation, &unstarted)));
+        if let Ok(Ran::Raised(error)) = ran {
+            error.restore(py);
+            throw_into = 1;
         }
     }
-    // SAFETY: the arguments are CPython's own; with `throw` an exception is set.
-    unsafe { (expected.evaluate)(thread, frame, throw_into) }
+    // SAFETY: the arguments are CPython's own; with `throw_into` an exception is set.
+    unsafe { (evaluation.default)(thread, frame, throw_into) }
 }
 
 enum Ran {
@@ -94,17 +71,15 @@ enum Ran {
     Raised(PyErr),
 }
 
-fn run_script(py: Python<'_>, expected: &Expected, frame: &UnstartedFrame) -> Ran {
+fn run_script(py: Python<'_>, evaluation: &Evaluation, frame: &UnstartedFrame) -> Ran {
     let Some((code, globals)) = frame.code(py).zip(frame.globals(py)) else { return Ran::NotIt };
-    if !is_script(&code, &globals, &expected.filename).unwrap_or(false) {
+    let Some(filename) = EXPECTED.get() else { return Ran::NotIt };
+    if !is_script(&code, &globals, filename).unwrap_or(false) {
         return Ran::NotIt;
     }
-    // SAFETY: the interpreter is attached.
-    let interpreter = unsafe { pyo3::ffi::PyInterpreterState_Get() };
-    // SAFETY: this is the function that was in place before `expect`.
-    unsafe { (expected.set_evaluate)(interpreter, expected.evaluate) };
-    let Some((hooked, empty)) = source(py, &expected.filename).and_then(|source| {
-        Some((compile::wrapped(&source, &expected.filename)?, empty_module(py).ok()?))
+    evaluation.install(py, evaluation.default);
+    let Some((hooked, empty)) = source(py, filename).and_then(|source| {
+        Some((compile::wrapped(&source, filename)?, empty_module(py).ok()?))
     }) else {
         return Ran::NotIt;
     };

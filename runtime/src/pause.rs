@@ -1,16 +1,309 @@
-//! The pause.
+//! The pause: a thread stands in the handler of a statement that raised, and answers until somebody says how to go on.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use protocol::{
+    Answer, CrashReport, CrashStatus, CrashSummary, Failure, FailureKind, HealOutcome, Reply, Request,
+};
 use pyo3::prelude::*;
-use crate::passing::Site;
-pub(crate) fn pause(py: Python<'_>, exception: &Bound<'_, PyAny>, frame: &Bound<'_, PyAny>, sites: &[Site], why: &str) -> PyResult<bool> {
-    let _ = (py, exception);
-    crate::state::complain(&format!("PAUSE {why} sites {} at {}", sites.len(), frame.getattr("f_code")?.getattr("co_qualname")?));
-    crate::passing::release(exception)?;
-    let act = std::env::var("HEAL_ACT").unwrap_or_default();
-    let action = match act.split(':').next() {
-        Some("next") => crate::resume::Action::Next,
-        Some("ret") => crate::resume::Action::Return(py.None()),
-        Some("jump") => crate::resume::Action::Jump(act[5..].parse()?),
-        _ => crate::resume::Action::Raise,
+use serde_json::json;
+
+use crate::crashes::{self, Job};
+use crate::heal::{Healer, Resumption};
+use crate::passing::{self, Site};
+use crate::render::{self, FrameAt};
+use crate::resume::{self, Action};
+use crate::{announce, gate, interpret, journal, scope, socket, state};
+
+/// How often a paused thread looks for signals.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Why a pause ended.
+enum End {
+    /// A client said how to go on.
+    Resume(Box<Resumption>),
+    /// A client let the exception go on.
+    Abort,
+    /// Nobody healed in time.
+    TimedOut,
+    /// Ctrl-C, or another signal whose handler raised.
+    Interrupted,
+}
+
+/// Everything that the paused thread needs to answer.
+struct Paused<'a, 'py> {
+    exception: &'a Bound<'py, PyAny>,
+    summary: CrashSummary,
+    why: &'a str,
+    /// The crashed frame first, then outwards.
+    stack: Vec<FrameAt<'py>>,
+    /// Frames out of scope below the crashed one, the innermost first; numbered behind the stack.
+    below: Vec<FrameAt<'py>>,
+    healer: Healer<'py>,
+}
+
+/// Pauses the thread until the crash is healed or let go; returns whether the exception goes on.
+pub(crate) fn pause(
+    py: Python<'_>,
+    exception: &Bound<'_, PyAny>,
+    frame: &Bound<'_, PyAny>,
+    sites: &[Site],
+    why: &str,
+) -> PyResult<bool> {
+    let deadline = Instant::now() + Duration::from_secs(state::settings().timeout_s);
+    let mut paused = Paused::new(exception, frame, why)?;
+    if let Err(error) = socket::listen() {
+        state::complain(&format!(
+            "cannot pause, since the socket folder {} cannot be used: {error}",
+            state::settings().sockets
+        ));
+        return Ok(true);
+    }
+    let crash_id = paused.summary.crash_id.clone();
+    journal::write("crash", json!({ "crash": paused.summary, "decision": why }));
+    let jobs = Mutex::new(crashes::add(paused.summary.clone(), deadline));
+    announce::paused(py, &paused.summary, state::settings().timeout_s);
+    let end = paused.serve(py, &jobs, deadline);
+    let status = match &end {
+        End::Resume(resumption) if !matches!(resumption.action, Action::Raise) => CrashStatus::Resumed,
+        _ => CrashStatus::Released,
     };
-    crate::resume::go_on(frame, sites, action)
+    crashes::end(&crash_id, status);
+    match end {
+        End::Resume(resumption) => {
+            let goes_on = resume::go_on(exception, frame, sites, resumption.action)?;
+            if status == CrashStatus::Released {
+                passing::release(exception)?;
+            } else {
+                gate::arm(exception, frame, resumption.written, &resumption.heal_id)?;
+            }
+            Ok(goes_on)
+        }
+        End::Abort | End::TimedOut | End::Interrupted => {
+            let reason = match end {
+                End::TimedOut => "nobody healed it in time",
+                End::Interrupted => "interrupted",
+                _ => "aborted",
+            };
+            journal::write("released", json!({ "crash_id": crash_id, "reason": reason }));
+            announce::released(&crash_id, reason);
+            passing::release(exception)?;
+            Ok(true)
+        }
+    }
+}
+
+impl<'a, 'py> Paused<'a, 'py> {
+    fn new(exception: &'a Bound<'py, PyAny>, frame: &Bound<'py, PyAny>, why: &'a str) -> PyResult<Self> {
+        let (stack, below) = read_stack(exception, frame)?;
+        let (exception_type, message) = render::exception_summary(exception);
+        let location = render::location(&stack[0]);
+        let thread = frame.py().import("threading")?.getattr("current_thread")?.call0()?.getattr("name")?;
+        let summary = CrashSummary {
+            crash_id: announce::new_crash_id(),
+            status: CrashStatus::Paused,
+            exception_type,
+            message,
+            location,
+            pid: std::process::id(),
+            thread: thread.extract().unwrap_or_default(),
+            command: state::settings().command.clone(),
+            root: state::settings().scope.root.clone(),
+            journal: journal::path().display().to_string(),
+            paused_at: journal::now() as u64,
+            seconds_left: None,
+            n_attempts: 0,
+            held_by: None,
+        };
+        let exception_line = format!("{}: {}", summary.exception_type, summary.message);
+        let healer = Healer::new(&stack[0], &exception_line, &summary.crash_id)?;
+        Ok(Self { exception, summary, why, stack, below, healer })
+    }
+
+    /// Answers requests until one ends the pause.
+    fn serve(&mut self, py: Python<'py>, jobs: &Mutex<Receiver<Job>>, deadline: Instant) -> End {
+        loop {
+            let wait = deadline.saturating_duration_since(Instant::now()).min(TICK);
+            match py.detach(|| jobs.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(wait)) {
+                Ok(job) => {
+                    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        self.answer(py, &job.request)
+                    }));
+                    let (answer, end) = answered.unwrap_or_else(|_| (internal("answering panicked"), None));
+                    // A client that has gone misses its answer; what it asked for is done all the same.
+                    let _ = job.answer.send(answer);
+                    if let Some(end) = end {
+                        return end;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return End::TimedOut,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return End::TimedOut,
+            }
+            if py.check_signals().is_err() {
+                return End::Interrupted;
+            }
+        }
+    }
+
+    fn answer(&mut self, py: Python<'py>, request: &Request) -> (Answer, Option<End>) {
+        let reply = match request {
+            Request::List => Ok(Reply::Crashes { crashes: crashes::list() }),
+            Request::Describe { max_frames, .. } => self.describe(*max_frames),
+            Request::Frame { query, .. } => {
+                self.frame(query.frame).and_then(|at| render::frame_view(at, query)).map(Reply::Frame)
+            }
+            Request::Evaluate { frame, expression, max_chars, user_repr, .. } => {
+                self.evaluate(*frame, expression, *max_chars, *user_repr)
+            }
+            Request::Check { proposal, .. } => {
+                crashes::count_attempt(&self.summary.crash_id);
+                self.healer.check(proposal).map(|check| Reply::Checked(Box::new(check)))
+            }
+            Request::Resume { heal_id, .. } => match self.healer.resume(heal_id) {
+                Ok(resumption) => {
+                    let outcome = HealOutcome {
+                        outcome: if matches!(resumption.action, Action::Raise) { "released" } else { "running" }
+                            .to_owned(),
+                        resumed_at: resumption.location.clone(),
+                        evidence: resumption.evidence.clone(),
+                        next_crash: None,
+                    };
+                    let end = End::Resume(Box::new(resumption));
+                    return (Answer::Ok(Reply::Went(Box::new(outcome))), Some(end));
+                }
+                Err(failure) => Err(failure),
+            },
+            Request::Abort { reason, .. } => {
+                journal::write("abort", json!({ "crash_id": self.summary.crash_id, "reason": reason }));
+                let outcome = HealOutcome {
+                    outcome: "released".to_owned(),
+                    resumed_at: None,
+                    evidence: "the exception goes on as in plain Python".to_owned(),
+                    next_crash: None,
+                };
+                return (Answer::Ok(Reply::Went(Box::new(outcome))), Some(End::Abort));
+            }
+        };
+        let _ = py;
+        (reply.map_or_else(Answer::Failed, Answer::Ok), None)
+    }
+
+    fn describe(&self, max_frames: usize) -> Result<Reply, Failure> {
+        /// Variables shown of frame 0 and of the others.
+        const VARIABLES: (usize, usize) = (20, 8);
+        let mut n_shown = 0;
+        let report = |at: &FrameAt<'py>, shown: bool| {
+            let max_variables = match (shown, at.index) {
+                (false, _) => 0,
+                (true, 0) => VARIABLES.0,
+                (true, _) => VARIABLES.1,
+            };
+            render::frame_report(at, max_variables, shown).map_err(|error| failed(&error))
+        };
+        let mut reports = Vec::with_capacity(self.stack.len());
+        for at in &self.stack {
+            let shown = at.in_scope && n_shown < max_frames.max(1);
+            n_shown += usize::from(shown);
+            reports.push(report(at, shown)?);
+        }
+        let mut below = Vec::with_capacity(self.below.len());
+        for (index, at) in self.below.iter().enumerate() {
+            below.push(report(at, index == 0)?);
+        }
+        let summary = crashes::summary(&self.summary.crash_id).unwrap_or_else(|| self.summary.clone());
+        Ok(Reply::Crash(Box::new(CrashReport {
+            summary,
+            decision: self.why.to_owned(),
+            chain: render::chain(self.exception),
+            frames: reports,
+            below,
+            actions: self.healer.offers(),
+            attempts: self.healer.attempts().to_vec(),
+        })))
+    }
+
+    fn frame(&self, index: usize) -> Result<&FrameAt<'py>, Failure> {
+        self.stack.iter().chain(&self.below).find(|at| at.index == index).ok_or_else(|| {
+            Failure::new(
+                FailureKind::UnknownPlace,
+                format!("there is no frame {index}"),
+                format!("frames are numbered 0 to {}", self.stack.len() + self.below.len() - 1),
+            )
+        })
+    }
+
+    fn evaluate(
+        &self,
+        frame: usize,
+        expression: &str,
+        max_chars: usize,
+        user_repr: bool,
+    ) -> Result<Reply, Failure> {
+        let at = self.frame(frame)?;
+        let value = interpret::evaluate_text(expression, &at.frame)?;
+        let rendered = if user_repr {
+            render::user_repr(&value, max_chars).map_err(|error| failed(&error))?
+        } else {
+            render::evaluated(expression, &value, &render::Limits::wide(max_chars))
+        };
+        Ok(Reply::Value { type_name: rendered.type_name, text: rendered.text, cut: rendered.cut })
+    }
+}
+
+fn internal(message: &str) -> Answer {
+    Answer::Failed(Failure::new(
+        FailureKind::Internal,
+        message,
+        "the pause goes on: try another call, and report this",
+    ))
+}
+
+fn failed(error: &PyErr) -> Failure {
+    Failure::new(
+        FailureKind::Internal,
+        format!("reading the program failed: {error}"),
+        "the pause goes on: try another frame or name, and report this",
+    )
+}
+
+/// The frames of the crash: the live stack from the crashed frame outwards, and those that were left below it.
+fn read_stack<'py>(
+    exception: &Bound<'py, PyAny>,
+    crashed: &Bound<'py, PyAny>,
+) -> PyResult<(Vec<FrameAt<'py>>, Vec<FrameAt<'py>>)> {
+    let mut entries = Vec::new();
+    let mut entry = exception.getattr("__traceback__")?;
+    while !entry.is_none() {
+        entries.push((
+            entry.getattr("tb_frame")?,
+            entry.getattr("tb_lasti")?.extract::<i32>()?,
+            entry.getattr("tb_lineno")?.extract::<Option<u32>>()?,
+        ));
+        entry = entry.getattr("tb_next")?;
+    }
+    // A frame that caught and raised again has several entries; the outermost one says where it stands now.
+    let own = entries.iter().position(|(frame, ..)| frame.is(crashed));
+    let mut stack = Vec::new();
+    let mut next = Some(crashed.clone());
+    while let Some(frame) = next {
+        let own = own.filter(|_| stack.is_empty()).map(|own| (entries[own].1, entries[own].2));
+        let (lasti, line) = match own {
+            Some(place) => place,
+            None => (frame.getattr("f_lasti")?.extract()?, frame.getattr("f_lineno")?.extract()?),
+        };
+        let in_scope = scope::contains_frame(&frame)?;
+        stack.push(FrameAt { frame: frame.clone(), lasti, line: line.unwrap_or(0), index: stack.len(), in_scope });
+        next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
+    }
+    let mut below = Vec::new();
+    let inner = own.map_or(&entries[..], |own| &entries[own + 1..]);
+    for (frame, lasti, line) in inner.iter().rev().filter(|(frame, ..)| !frame.is(crashed)) {
+        let in_scope = scope::contains_frame(frame)?;
+        let index = stack.len() + below.len();
+        below.push(FrameAt { frame: frame.clone(), lasti: *lasti, line: line.unwrap_or(0), index, in_scope });
+    }
+    Ok((stack, below))
 }

@@ -3,7 +3,7 @@
 use protocol::Settings;
 use pyo3::prelude::*;
 
-use crate::{loaders, main_script, scope, state};
+use crate::{announce, crashes, fork, loaders, main_script, scope, socket, state};
 
 /// Starts the runtime with the settings as JSON; does nothing in a process that has started it already.
 #[pyfunction]
@@ -18,8 +18,21 @@ pub(crate) fn start(py: Python<'_>, settings: &str) -> PyResult<()> {
         )));
     }
     state::set_settings(settings);
-    crate::fork::note_process();
+    fork::prepare(py)?;
+    // Registered before the program's own, so it runs after them.
+    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(at_exit, py)?,))?;
     scope::learn_library(py)?;
     loaders::install(py)?;
     main_script::expect(py)
+}
+
+/// Says what was healed, tells waiting clients that the program ends, and takes the socket away.
+#[pyfunction]
+fn at_exit(py: Python<'_>) {
+    if fork::is_off() {
+        return;
+    }
+    announce::end_of_run(py);
+    py.detach(crashes::announce_exit);
+    socket::close();
 }

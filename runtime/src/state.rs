@@ -29,6 +29,11 @@ pub(crate) fn unwrapped() -> Vec<(String, String)> {
     UNWRAPPED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
+/// Forgets the modules that the parent process left unwrapped.
+pub(crate) fn forget_unwrapped() {
+    UNWRAPPED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
 /// `sys.flags.optimize`: it changes the compiled code.
 pub(crate) fn optimize_level(py: Python<'_>) -> u8 {
     let level = || py.import("sys")?.getattr("flags")?.getattr("optimize")?.extract();

@@ -59,13 +59,14 @@ impl Code {
         Self::read(&function.getattr("__code__")?)
     }
 
-    /// Whether the instruction at `index` returns our hook's value, which only happens after a heal.
-    pub(crate) fn is_hook_value(&self, py: Python<'_>, index: usize) -> bool {
-        let load = index.checked_sub(2).map(|before| self.instructions[before]);
-        load.filter(|load| load.op == Op::LoadConst).is_some_and(|load| {
-            let constant = self.constants.bind(py).get_item(load.argument as usize);
-            constant.is_ok_and(|constant| constant.cast_exact::<Hook>().is_ok())
-        })
+    /// Whether the instruction at `index` loads this attribute of our hook.
+    pub(crate) fn is_hook_load(&self, py: Python<'_>, index: usize, attribute: &str) -> bool {
+        let load = index.checked_sub(1).map(|before| self.instructions[before]);
+        self.attribute_name(self.instructions[index].argument) == Some(attribute)
+            && load.filter(|load| load.op == Op::LoadConst).is_some_and(|load| {
+                let constant = self.constants.bind(py).get_item(load.argument as usize);
+                constant.is_ok_and(|constant| constant.cast_exact::<Hook>().is_ok())
+            })
     }
 
     fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {

@@ -46,7 +46,9 @@ fn manager_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, 
     let exception = follower.exception.clone();
     for base in class.mro().iter() {
         let base = base.cast_into::<PyType>().ok()?;
-        let module: String = class_attribute(&base, "__module__")?.extract().unwrap_or_default();
+        // Types written in C keep no `__module__` of their own.
+        let module = class_attribute(&base, "__module__").and_then(|module| module.extract::<String>().ok());
+        let module = module.unwrap_or_default();
         let name = base.name().ok()?.to_string();
         match (module.as_str(), name.as_str()) {
             ("contextlib", "suppress") => return suppressed(&exception, manager),
@@ -159,7 +161,7 @@ fn returned_constants<'py>(function: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py
         let constant = match instruction.op {
             Op::ReturnConst => instruction.argument,
             // `return HOOK.value` runs only after a heal.
-            Op::Return if code.is_hook_value(py, index) => continue,
+            Op::Return if index > 0 && code.is_hook_load(py, index - 1, "value") => continue,
             Op::Return => match index.checked_sub(1).map(|before| code.instructions[before]) {
                 Some(before) if before.op == Op::LoadConst => before.argument,
                 _ => return None,

@@ -17,7 +17,9 @@ use pyo3::prelude::*;
 
 use crate::exception_table::covering;
 use crate::passing::Site;
-use code::Code;
+pub(crate) use code::Code;
+pub(crate) use opcodes::Op;
+
 use handler::Follower;
 
 /// What was decided about an exception.

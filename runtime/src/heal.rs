@@ -1,0 +1,378 @@
+//! A heal at a crash: checked, given an id, run for good when it is resumed.
+//!
+//! A check runs the healing code over the live objects and takes everything back; a resume runs it again and keeps
+//! what it wrote. Between the two nothing of the heal is in the program.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use healcore::tree::{Program, Stmt, StmtKind};
+use healguard::Policy;
+use protocol::{
+    ActionOffer, Check, Failure, FailureKind, HealProposal, HealRecord, Location, Refusal, ResumeAction, StateChange,
+    Verdict, VerdictKind,
+};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::gate::{self, Written};
+use crate::interpret::{self, Flow};
+use crate::journal::{self, Healed};
+use crate::plan::{Plan, Route};
+use crate::render::{self, FrameAt};
+use crate::resume::Action;
+use crate::state;
+
+/// How long a checked heal can be resumed.
+const GOOD_FOR: Duration = Duration::from_secs(600);
+
+/// A heal that a check let pass.
+struct Checked {
+    proposal: HealProposal,
+    program: Program,
+    checked_at: Instant,
+}
+
+/// What the paused thread does once a heal has been applied.
+pub(crate) struct Resumption {
+    /// Where the frame goes on.
+    pub(crate) action: Action,
+    /// The heal.
+    pub(crate) heal_id: String,
+    /// What it wrote, for the gate.
+    pub(crate) written: Vec<Written>,
+    /// Where it goes on, when that is a line.
+    pub(crate) location: Option<Location>,
+    /// What was done, in words.
+    pub(crate) evidence: String,
+}
+
+/// Checks and applies heals in the crashed frame.
+pub(crate) struct Healer<'py> {
+    frame: Bound<'py, PyAny>,
+    location: Location,
+    exception: String,
+    crash_id: String,
+    plan: Plan,
+    checked: HashMap<String, Checked>,
+    attempts: Vec<HealRecord>,
+}
+
+impl<'py> Healer<'py> {
+    /// Prepares for heals in the crashed frame.
+    pub(crate) fn new(at: &FrameAt<'py>, exception: &str, crash_id: &str) -> PyResult<Self> {
+        Ok(Self {
+            frame: at.frame.clone(),
+            location: render::location(at),
+            exception: exception.to_owned(),
+            crash_id: crash_id.to_owned(),
+            plan: Plan::of(at)?,
+            checked: HashMap::new(),
+            attempts: Vec::new(),
+        })
+    }
+
+    /// The resume actions, each with what it will do.
+    pub(crate) fn offers(&self) -> Vec<ActionOffer> {
+        self.plan.offers()
+    }
+
+    /// The heals that were tried here.
+    pub(crate) fn attempts(&self) -> &[HealRecord] {
+        &self.attempts
+    }
+
+    /// Checks a heal and leaves the program as it was.
+    pub(crate) fn check(&mut self, proposal: &HealProposal) -> Result<Check, Failure> {
+        if proposal.frame != 0 {
+            return Err(Failure::new(
+                FailureKind::BadRequest,
+                format!("healing code runs in the crashed frame, not in frame {}", proposal.frame),
+                "leave `frame` out; reach other frames' objects through the values that this frame holds",
+            ));
+        }
+        let check = self.look_at(proposal)?;
+        let outcome = match &check.heal_id {
+            Some(_) => "checked, not applied".to_owned(),
+            None => check.verdict.reason.clone(),
+        };
+        let heal_id = check.heal_id.clone().unwrap_or_default();
+        journal::write("check", json!({ "crash_id": self.crash_id, "proposal": proposal, "check": check }));
+        let verdict = check.verdict.verdict;
+        self.attempts.push(HealRecord { heal_id, proposal: proposal.clone(), verdict, outcome });
+        Ok(check)
+    }
+
+    fn look_at(&mut self, proposal: &HealProposal) -> Result<Check, Failure> {
+        let program = match self.read(proposal)? {
+            Ok(program) => program,
+            Err(violations) => {
+                let reason = match &violations[..] {
+                    [one] => one.message.clone(),
+                    all => format!("{} rules are broken; the first: {}", all.len(), all[0].message),
+                };
+                let rule = violations[0].rule.clone();
+                return Ok(Check { violations, ..denied("healcore", &rule, reason, String::new()) });
+            }
+        };
+        let run = match interpret::run(&program, &self.frame, &gate::Calls, &interpret::Limits::default()) {
+            Ok(run) => run,
+            Err(error) => {
+                let (rule, line) = (error.rule().to_owned(), error.line());
+                let reason = format!("{} (line {line} of the healing code)", error.message());
+                return Ok(denied("run", &rule, reason, error.hint().to_owned()));
+            }
+        };
+        let changes = run.changes();
+        let printed = run.printed();
+        let written = run.written();
+        let route = self.route(proposal, run.flow());
+        drop(run);
+        let route = match route {
+            Ok(route) => route,
+            Err(no_jump) => {
+                return Ok(Check { changes, printed, ..denied("jump", "", no_jump.message, no_jump.hint) });
+            }
+        };
+        if let Some(verdict) = gate::verdict_on_writes(self.frame.py(), &written) {
+            return Ok(Check { changes, printed, effect: route.effect, ..with_verdict(verdict) });
+        }
+        let heal_id = format!("h-{}", &crate::announce::new_crash_id()[2..]);
+        let checked = Checked { proposal: proposal.clone(), program, checked_at: Instant::now() };
+        self.checked.insert(heal_id.clone(), checked);
+        Ok(Check {
+            heal_id: Some(heal_id),
+            changes,
+            printed,
+            effect: route.effect,
+            notes: route.notes,
+            expires_s: GOOD_FOR.as_secs(),
+            ..with_verdict(allowed())
+        })
+    }
+
+    /// Reads code and value into one program; the inner error holds the rules that they break.
+    fn read(&self, proposal: &HealProposal) -> Result<Result<Program, Vec<Refusal>>, Failure> {
+        let options = interpret::options(&self.frame);
+        let checked = healcore::check(&proposal.code, &options);
+        let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
+        let value = match (&proposal.value, proposal.then) {
+            (None, _) => None,
+            (Some(_), then) if then != Some(ResumeAction::Return) => {
+                return Err(Failure::new(
+                    FailureKind::BadRequest,
+                    "`value` is only for `then: return`",
+                    "leave `value` out, or choose return",
+                ));
+            }
+            (Some(text), _) => {
+                let checked = healcore::check_expression(text, &options);
+                violations.extend(checked.violations.into_iter().map(|violation| {
+                    let refusal = refusal(violation);
+                    Refusal { message: format!("in `value`: {}", refusal.message), ..refusal }
+                }));
+                checked.expression
+            }
+        };
+        let Some(mut program) = checked.program.filter(|_| violations.is_empty()) else {
+            return Ok(Err(violations));
+        };
+        let goes_on_itself = program.body.iter().any(goes_on_itself);
+        match (proposal.then, goes_on_itself) {
+            (Some(then), true) => Err(Failure::new(
+                FailureKind::BadRequest,
+                format!("the code says where to go on (return, break or continue), and so does `then: {}`", then.as_str()),
+                "give only one of them",
+            )),
+            (None, false) => Err(Failure::new(
+                FailureKind::BadRequest,
+                "nothing says where to go on",
+                "give `then`: next, retry, line (with `line`), return (with `value`) or raise",
+            )),
+            _ => {
+                if let Some(value) = value {
+                    let span = value.span;
+                    program.body.push(Stmt { span, kind: StmtKind::Return(Some(value)) });
+                }
+                Ok(Ok(program))
+            }
+        }
+    }
+
+    fn route(&self, proposal: &HealProposal, flow: &Flow<'py>) -> Result<Route, crate::control::NoJump> {
+        match flow {
+            Flow::Return(value) => self.plan.return_value(value),
+            Flow::Break => self.plan.break_loop(),
+            Flow::Continue => self.plan.continue_loop(),
+            Flow::End => match proposal.then {
+                Some(ResumeAction::Next) => self.plan.next(),
+                Some(ResumeAction::Retry) => self.plan.retry(),
+                Some(ResumeAction::Line) => self.plan.line(proposal.line),
+                Some(ResumeAction::Return) => self.plan.return_value(self.frame.py().None().bind(self.frame.py())),
+                // `read` lets only code through that goes on itself where `then` is absent; it did not reach its
+                // own return here, so the exception stands.
+                Some(ResumeAction::Raise) | None => Ok(self.plan.raise()),
+            },
+        }
+    }
+
+    /// Applies a checked heal, once.
+    pub(crate) fn resume(&mut self, heal_id: &str) -> Result<Resumption, Failure> {
+        let Some(checked) = self.checked.remove(heal_id) else {
+            let known = self.checked.keys().cloned().collect::<Vec<_>>().join(", ");
+            let hint = match known.as_str() {
+                "" => "call check_heal first: it gives a heal_id when the verdict is allow".to_owned(),
+                known => format!("checked and unused at this crash: {known}"),
+            };
+            let message = format!("heal {heal_id} is unknown at crash {}, or was used", self.crash_id);
+            return Err(Failure::new(FailureKind::UnknownHeal, message, hint));
+        };
+        if checked.checked_at.elapsed() > GOOD_FOR {
+            return Err(Failure::new(
+                FailureKind::UnknownHeal,
+                format!("heal {heal_id} was checked more than {} s ago", GOOD_FOR.as_secs()),
+                "call check_heal again with the same code",
+            ));
+        }
+        let mut run = interpret::run(&checked.program, &self.frame, &gate::Calls, &interpret::Limits::default())
+            .map_err(|error| {
+                let message = format!("{} (line {} of the healing code)", error.message(), error.line());
+                Failure::new(FailureKind::HealFailed, message, format!("nothing was changed; {}", error.hint()))
+            })?;
+        let route = self
+            .route(&checked.proposal, run.flow())
+            .map_err(|no_jump| Failure::new(FailureKind::JumpRefused, no_jump.message, no_jump.hint))?;
+        let written = run.written();
+        if let Some(verdict) = gate::verdict_on_writes(self.frame.py(), &written) {
+            return Err(Failure::new(FailureKind::NotAllowed, verdict.reason, "nothing was changed; heal another place"));
+        }
+        let changes = run.changes();
+        journal::write(
+            "resume",
+            json!({
+                "crash_id": self.crash_id, "heal_id": heal_id, "proposal": checked.proposal,
+                "changes": changes, "effect": route.effect,
+            }),
+        );
+        run.commit().map_err(|error| {
+            Failure::new(
+                FailureKind::HealFailed,
+                format!("writing to the frame failed: {error}"),
+                "nothing was changed; check the heal again",
+            )
+        })?;
+        if !matches!(route.action, Action::Raise) {
+            journal::note_heal(Healed {
+                exception: self.exception.clone(),
+                place: crate::crashes::place(&self.location),
+                changes: changes.iter().map(in_words).collect(),
+                effect: route.effect.clone(),
+            });
+        }
+        let n_changes = changes.len();
+        let evidence = format!("{n_changes} write(s) applied; {}", route.effect);
+        Ok(Resumption {
+            action: route.action,
+            heal_id: heal_id.to_owned(),
+            written,
+            location: route.line.map(|line| Location { line, ..self.location.clone() }),
+            evidence,
+        })
+    }
+}
+
+fn in_words(change: &StateChange) -> String {
+    format!("{}: {} -> {}", change.place, change.old, change.new)
+}
+
+/// Whether the statement holds a top-level `return`, `break` or `continue`.
+fn goes_on_itself(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Return(_) | StmtKind::ResumeBreak | StmtKind::ResumeContinue => true,
+        StmtKind::If { body, orelse, .. } | StmtKind::For { body, orelse, .. } | StmtKind::While { body, orelse, .. } => {
+            body.iter().chain(orelse).any(goes_on_itself)
+        }
+        StmtKind::Try { body, handlers, orelse, finalbody } => {
+            let handled = handlers.iter().flat_map(|handler| &handler.body);
+            body.iter().chain(handled).chain(orelse).chain(finalbody).any(goes_on_itself)
+        }
+        _ => false,
+    }
+}
+
+fn refusal(violation: healcore::Violation) -> Refusal {
+    Refusal {
+        rule: violation.rule.to_owned(),
+        line: violation.line,
+        column: violation.column,
+        message: violation.message,
+        help: violation.help,
+    }
+}
+
+/// The program's policy; a process whose policy cannot be read was refused by `healmcp run`.
+pub(crate) fn policy() -> &'static Policy {
+    static POLICY: std::sync::OnceLock<Policy> = std::sync::OnceLock::new();
+    POLICY.get_or_init(|| {
+        Policy::from_json(&state::settings().guard).unwrap_or_else(|error| {
+            state::complain(&format!("the guard's configuration cannot be read: {error}"));
+            Policy::default()
+        })
+    })
+}
+
+fn allowed() -> Verdict {
+    let checked_until = if policy().is_empty() {
+        "the heal's own writes; the program names no protected operation"
+    } else {
+        "the heal's own writes; protected operations stay gated while the program goes on"
+    };
+    converted(&healguard::Verdict::allow(policy().on_unconfirmed, checked_until))
+}
+
+/// A verdict of the guard as it crosses the socket.
+pub(crate) fn converted(verdict: &healguard::Verdict) -> Verdict {
+    Verdict {
+        verdict: match verdict.kind {
+            healguard::VerdictKind::Allow => VerdictKind::Allow,
+            healguard::VerdictKind::NeedsApproval => VerdictKind::NeedsApproval,
+            healguard::VerdictKind::Deny => VerdictKind::Deny,
+        },
+        stage: verdict.stage.to_owned(),
+        rule: verdict.rule.to_owned(),
+        reason: verdict.reason.clone(),
+        source: None,
+        sink: verdict.sink.clone(),
+        checked_until: verdict.checked_until.clone(),
+        policy: verdict.policy.to_owned(),
+    }
+}
+
+fn denied(stage: &str, rule: &str, reason: String, hint: String) -> Check {
+    Check {
+        notes: if hint.is_empty() { Vec::new() } else { vec![hint] },
+        ..with_verdict(Verdict {
+            verdict: VerdictKind::Deny,
+            stage: stage.to_owned(),
+            rule: rule.to_owned(),
+            reason,
+            source: None,
+            sink: None,
+            checked_until: "the healing code".to_owned(),
+            policy: policy().on_unconfirmed.as_str().to_owned(),
+        })
+    }
+}
+
+fn with_verdict(verdict: Verdict) -> Check {
+    Check {
+        heal_id: None,
+        verdict,
+        violations: Vec::new(),
+        changes: Vec::new(),
+        printed: String::new(),
+        effect: String::new(),
+        notes: Vec::new(),
+        expires_s: 0,
+    }
+}
