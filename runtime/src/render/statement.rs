@@ -8,7 +8,7 @@ use super::frame::FrameAt;
 use super::redact::{self, Secrecy};
 use super::resolve;
 use super::scope::{self, Names};
-use super::source;
+use super::source::source as source_of;
 use super::statics;
 use super::syntax::{self, Failing, Lines, Position};
 use super::value::{self, Limits};
@@ -36,7 +36,7 @@ impl Statement {
     pub(crate) fn of(at: &FrameAt<'_>) -> PyResult<Self> {
         let code = at.frame.getattr("f_code")?;
         let file = statics::exact_text(&code.getattr("co_filename")?).unwrap_or_default();
-        let source = source::source(at.frame.py(), &file);
+        let source = source_of(at.frame.py(), &file);
         let position = position(&code, at.lasti)?
             .filter(|position| (position.line..=position.end_line).contains(&at.line));
         let failing = syntax::failing(source.as_deref().unwrap_or(""), at.line, position);
