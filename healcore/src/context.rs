@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_text_size::TextRange;
+use ruff_text_size::{Ranged, TextRange};
 
 use crate::options::Options;
-use crate::rules::Rule;
+use crate::rules::{Rule, size};
 use crate::tree::{Imported, Span};
 use crate::violation::Violation;
 
@@ -120,6 +120,21 @@ impl<'a> Context<'a> {
     ) {
         let at = u32::try_from(offset).unwrap_or(u32::MAX).into();
         self.report(rule, self.span(TextRange::new(at, at)), message, help);
+    }
+
+    /// Counts a node; notes when there are too many.
+    pub(crate) fn count(&mut self, node: &impl Ranged) {
+        self.n_nodes += 1;
+        let limit = self.options.limits.nodes;
+        if self.n_nodes == limit + 1 {
+            let message = format!("the code has more than {limit} nodes");
+            self.report(
+                &size::NODES,
+                self.span(node.range()),
+                message,
+                "write only what repairs the state",
+            );
+        }
     }
 
     /// Says whether a name belongs to a comprehension or lambda around.

@@ -18,6 +18,11 @@ pub(crate) fn check_with(source: &str, options: &Options, expect: &str) {
         .map(|violation| violation.rule)
         .collect();
     found.dedup();
-    assert_eq!(found.join(" "), expect, "{source}\n{:#?}", checked.violations);
+    assert_eq!(
+        found.join(" "),
+        expect,
+        "{source:.200}\n{:#?}",
+        checked.violations
+    );
     assert_eq!(checked.program.is_some(), expect.is_empty());
 }

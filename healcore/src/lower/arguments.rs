@@ -28,7 +28,7 @@ pub(super) fn lower(
         args.push(match node {
             Ast::Starred(starred) => Argument::Star(expr(cx, &starred.value)),
             Ast::Generator(generator) if functions.is_consumer => {
-                cx.n_nodes += 1;
+                cx.count(generator);
                 let comprehension = expressions::comprehension(cx, &generator.generators, &generator.elt);
                 Argument::Generator(Box::new(comprehension))
             }
@@ -126,7 +126,7 @@ fn report_hidden(cx: &mut Context<'_>, node: &Ast, span: Span) {
         &rules::HIDDEN_CALL,
         span,
         "the call would apply a function that is not listed",
-        "use a builtin such as `int`, `str` or `len`, a method such as `str.lower`, or a comprehension",
+        "use a builtin such as `int`, `str` or `len`, a method such as `str.lower`, `key=lambda x: d[x]`, or a comprehension",
     );
 }
 

@@ -15,7 +15,7 @@ use crate::tree::{Call, Callee, Constant, Expr, ExprKind, MemberRef, Path, Span}
 
 /// Lowers a call; nothing where its callee is refused.
 pub(super) fn call(cx: &mut Context<'_>, node: &ExprCall) -> Option<Call> {
-    cx.n_nodes += 1;
+    cx.count(node);
     let span = cx.span(node.range());
     let callee = match &*node.func {
         Ast::Name(name) => name_callee(cx, name),

@@ -17,13 +17,9 @@ use crate::tree::{
 /// Lowers an expression.
 pub(crate) fn expr(cx: &mut Context<'_>, node: &Ast) -> Expr {
     let span = cx.span(node.range());
-    cx.n_nodes += 1;
+    cx.count(node);
     cx.expression_depth += 1;
     let limits = cx.options.limits;
-    if cx.n_nodes == limits.nodes + 1 {
-        let message = format!("the code has more than {} nodes", limits.nodes);
-        cx.report(&size::NODES, span, message, "write only what repairs the state");
-    }
     if cx.expression_depth == limits.expression_depth + 1 {
         let message = format!(
             "expressions are more than {} levels deep",
@@ -278,7 +274,7 @@ fn dict_items(cx: &mut Context<'_>, dict: &ExprDict) -> Vec<DictItem> {
 pub(super) fn index(cx: &mut Context<'_>, node: &Ast) -> Index {
     match node {
         Ast::Slice(slice) => {
-            cx.n_nodes += 1;
+            cx.count(slice);
             let mut part = |node: &Option<Box<Ast>>| node.as_deref().map(|node| expr(cx, node));
             let (lower, upper, step) = (part(&slice.lower), part(&slice.upper), part(&slice.step));
             Index::Slice(Box::new(Slice {
@@ -310,7 +306,7 @@ fn scoped<T>(
     let mut clauses = Vec::new();
     let mut is_open = false;
     for generator in generators {
-        cx.n_nodes += 1;
+        cx.count(generator);
         let span = cx.span(generator.range());
         if generator.is_async {
             cx.report(

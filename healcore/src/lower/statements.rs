@@ -46,7 +46,7 @@ fn loop_body(cx: &mut Context<'_>, stmts: &[AstStmt]) -> Vec<Stmt> {
 fn stmt(cx: &mut Context<'_>, node: &AstStmt) -> Option<Stmt> {
     let span = cx.span(node.range());
     cx.n_statements += 1;
-    cx.n_nodes += 1;
+    cx.count(node);
     let limit = cx.options.limits.statements;
     if cx.n_statements == limit + 1 {
         let message = format!("the code has more than {limit} statements");

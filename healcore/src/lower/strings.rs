@@ -18,7 +18,7 @@ pub(super) fn number(cx: &mut Context<'_>, node: &ExprNumberLiteral) -> Constant
         Number::Int(value) => {
             let integer = match value.as_u64() {
                 Some(value) => Integer::from(value),
-                None => big(cx.text(node.range())).unwrap_or(Integer { bytes: Vec::new() }),
+                None => big(cx.text(node.range()), cx.options.limits.integer_bits),
             };
             let limit = cx.options.limits.integer_bits;
             if integer.bits() > limit {
@@ -36,14 +36,19 @@ pub(super) fn number(cx: &mut Context<'_>, node: &ExprNumberLiteral) -> Constant
     }
 }
 
-fn big(text: &str) -> Option<Integer> {
+/// Reads an integer of more than 64 bits; beyond some length, only that it is too large counts.
+fn big(text: &str, limit: u64) -> Integer {
     let (radix, digits) = match text.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => (16, &text[2..]),
         Some("0o") => (8, &text[2..]),
         Some("0b") => (2, &text[2..]),
         _ => (10, text),
     };
-    Integer::from_digits(digits, radix)
+    let digits = digits.trim_start_matches(['0', '_']);
+    // Each digit but underscores is at least one bit.
+    let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(64);
+    let digits: String = digits.chars().filter(|digit| *digit != '_').take(most).collect();
+    Integer::from_digits(&digits, radix).expect("the parser has read the digits")
 }
 
 /// Lowers string literals that stand side by side.
@@ -109,7 +114,7 @@ fn push_text(parts: &mut Vec<FStringPart>, text: &str) {
 
 fn field(cx: &mut Context<'_>, parts: &mut Vec<FStringPart>, element: &InterpolatedElement) {
     let span = cx.span(element.range());
-    cx.n_nodes += 1;
+    cx.count(element);
     let value = super::expr(cx, &element.expression);
     let mut spec = String::new();
     for part in element.format_spec.iter().flat_map(|spec| spec.elements.iter()) {

@@ -10,6 +10,7 @@ use crate::tree::{Binding, Item, Name, Place, Span, Target, UnpackBinding, Unpac
 
 /// Lowers the left side of an assignment.
 pub(super) fn target(cx: &mut Context<'_>, expr: &Ast) -> Option<Target> {
+    cx.count(expr);
     let span = cx.span(expr.range());
     let elements = match expr {
         Ast::Tuple(tuple) => &tuple.elts,
@@ -100,6 +101,7 @@ pub(super) fn variable(cx: &mut Context<'_>, id: &str, node: &impl Ranged) -> Na
 
 /// Lowers the target of a loop or comprehension.
 pub(super) fn binding(cx: &mut Context<'_>, expr: &Ast) -> Binding {
+    cx.count(expr);
     let span = cx.span(expr.range());
     let elements = match expr {
         Ast::Name(name) => return Binding::Name(variable(cx, &name.id, expr)),

@@ -36,7 +36,7 @@ pub(crate) fn check_shape(cx: &mut Context<'_>, call: &Call, callee: &str, shape
             "`{callee}` is called with {n_positional} arguments, it needs {}",
             shape.min
         );
-        cx.report(&ARGUMENTS, call.span, message, arguments_help(callee));
+        cx.report(&ARGUMENTS, call.span, message, "add what is missing");
     }
     check_keywords(cx, call, callee, shape.keywords);
 }

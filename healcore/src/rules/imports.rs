@@ -32,6 +32,10 @@ mod tests {
         check("import urllib.parse\nx = urllib.parse.quote(x)", "");
         check("from urllib import parse\nx = parse.quote(x)", "");
         check("import datetime as dt\nx = dt.date(2020, 1, 1)", "");
+        check(
+            "from datetime import time\nx = time.min\ny = time.fromisoformat(z)",
+            "",
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::define_rules;
 use crate::context::Context;
 use crate::fold;
 use crate::tables::Builtin;
-use crate::tree::{Argument, Call, Callee, Clause, Expr, ExprKind, Place, Program, Span, Stmt, StmtKind};
+use crate::tree::{
+    Argument, Call, Callee, Clause, Expr, ExprKind, Index, Place, Program, Span, Stmt, StmtKind, Target,
+};
 use crate::visit::{Visitor, walk_call, walk_expr, walk_stmt};
 
 define_rules! {
@@ -79,6 +81,17 @@ impl Visitor for Loops<'_, '_> {
                         "the loop never ends",
                         "give it a condition that becomes false, or a `break`",
                     );
+                }
+                walk_stmt(self, stmt);
+            }
+            StmtKind::Assign { targets, .. } => {
+                for target in targets {
+                    if let Target::Place(Place::Item(item)) = target
+                        && matches!(*item.index, Index::Slice(_))
+                        && let Some(name) = dotted(&item.object)
+                    {
+                        self.grows(&name, stmt.span);
+                    }
                 }
                 walk_stmt(self, stmt);
             }
@@ -286,6 +299,7 @@ mod tests {
         check("for i, a in enumerate(rows):\n    rows.extend([a])", "HC706");
         check("for a in rows:\n    if a:\n        rows += [a]", "HC706");
         check("x = [rows.append(a) for a in rows]", "HC706");
+        check("for a in rows:\n    rows[len(rows):] = [a]", "HC706");
         check("for k in d.keys():\n    d.update({k: 1})", "HC706");
         check("for a in list(rows):\n    rows.append(a)", "");
         check("for a in rows:\n    other.append(a)", "");

@@ -93,7 +93,9 @@ fn report_module(cx: &mut Context<'_>, name: &str, span: Span) {
 
 /// Checks a name that stands before a dot.
 pub(crate) fn check_root(cx: &mut Context<'_>, name: &str, span: Span) {
-    if AMBIGUOUS_MODULES.contains(&name) && !is_variable(cx, name) && !cx.bound.contains(name) {
+    let is_known =
+        cx.options.names.contains_key(name) || cx.imports.contains_key(name) || cx.bound.contains(name);
+    if AMBIGUOUS_MODULES.contains(&name) && !is_known && !cx.is_local(name) {
         cx.report(
             &FORBIDDEN_MODULE,
             span,

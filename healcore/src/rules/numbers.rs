@@ -4,8 +4,10 @@ use super::define_rules;
 use crate::context::Context;
 use crate::fold;
 use crate::tables::{Builtin, Member, Module};
-use crate::tree::{Argument, BinaryOp, Call, Callee, Constant, Expr, ExprKind, Program, Span};
-use crate::visit::{Visitor, walk_call, walk_expr};
+use crate::tree::{
+    Argument, BinaryOp, Call, Callee, Constant, Expr, ExprKind, Program, Span, Stmt, StmtKind,
+};
+use crate::visit::{Visitor, walk_call, walk_expr, walk_stmt};
 
 define_rules! {
     INTEGER_LITERAL = "HC701" "integer-literal": "an integer literal of more than 4,096 bits";
@@ -25,16 +27,34 @@ pub(crate) fn check_expr(cx: &mut Context<'_>, expr: &Expr) {
     Numbers { cx }.expr(expr);
 }
 
+/// The largest exponent of a base that the text does not tell.
+const LARGEST_EXPONENT: i128 = 10_000;
+
+fn is_float(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Constant(Constant::Float(_)))
+}
+
 struct Numbers<'c, 'a> {
     cx: &'c mut Context<'a>,
 }
 
 impl Visitor for Numbers<'_, '_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::AugAssign { op, value, .. } = &stmt.kind {
+            match op {
+                BinaryOp::Pow => self.power(None, value, stmt.span),
+                BinaryOp::LeftShift => self.shift(None, value, stmt.span),
+                _ => {}
+            }
+        }
+        walk_stmt(self, stmt);
+    }
+
     fn expr(&mut self, expr: &Expr) {
         if let ExprKind::Binary { left, op, right } = &expr.kind {
             match op {
-                BinaryOp::Pow => self.power(left, right, expr.span),
-                BinaryOp::LeftShift => self.shift(left, right, expr.span),
+                BinaryOp::Pow => self.power(Some(left), right, expr.span),
+                BinaryOp::LeftShift => self.shift(Some(left), right, expr.span),
                 BinaryOp::Mul => self.repeat(left, right, expr.span),
                 BinaryOp::Mod => {
                     if let ExprKind::Constant(Constant::Str(template)) = &left.kind {
@@ -55,12 +75,14 @@ impl Visitor for Numbers<'_, '_> {
         match &call.callee {
             Callee::Builtin(Builtin::Pow) => {
                 if let [Argument::One(base), Argument::One(exponent)] = &call.args[..] {
-                    self.power(base, exponent, call.span);
+                    self.power(Some(base), exponent, call.span);
                 }
             }
-            Callee::Builtin(Builtin::Bytes | Builtin::Bytearray) => self.size(call, 0),
+            Callee::Builtin(Builtin::Bytes | Builtin::Bytearray) => self.size(call, "source"),
             Callee::Method { method, .. } => match method.name() {
-                "center" | "expandtabs" | "ljust" | "rjust" | "to_bytes" | "zfill" => self.size(call, 0),
+                "center" | "ljust" | "rjust" | "zfill" => self.size(call, "width"),
+                "expandtabs" => self.size(call, "tabsize"),
+                "to_bytes" => self.size(call, "length"),
                 _ => {}
             },
             Callee::Member(member) => self.member(call, member.member),
@@ -71,12 +93,18 @@ impl Visitor for Numbers<'_, '_> {
 }
 
 impl Numbers<'_, '_> {
-    fn power(&mut self, base: &Expr, exponent: &Expr, span: Span) {
-        let (Some(base), Some(exponent)) = (fold::integer(base), fold::integer(exponent)) else {
+    /// Checks a power whose base may stand elsewhere, as in `x **= 2`.
+    fn power(&mut self, base: Option<&Expr>, exponent: &Expr, span: Span) {
+        let Some(exponent) = fold::integer(exponent) else {
             return;
         };
         let limit = self.cx.options.limits.integer_bits;
-        if power_bits(base, exponent) > limit as f64 {
+        let is_large = match base.map(|base| (fold::integer(base), is_float(base))) {
+            Some((Some(base), _)) => power_bits(base, exponent) > limit as f64,
+            Some((None, true)) => false,
+            Some((None, false)) | None => exponent > LARGEST_EXPONENT,
+        };
+        if is_large {
             self.cx.report(
                 &POWER,
                 span,
@@ -86,10 +114,10 @@ impl Numbers<'_, '_> {
         }
     }
 
-    fn shift(&mut self, left: &Expr, right: &Expr, span: Span) {
+    fn shift(&mut self, left: Option<&Expr>, right: &Expr, span: Span) {
         let Some(right) = fold::integer(right) else { return };
         let limit = self.cx.options.limits.integer_bits;
-        let left_bits = fold::integer(left).map_or(0, fold::bits);
+        let left_bits = left.and_then(fold::integer).map_or(0, fold::bits);
         if right.saturating_add(i128::from(left_bits)) > i128::from(limit) {
             let message = format!("the shift gives more than {limit} bits");
             self.cx.report(&POWER, span, message, "shift by a smaller number");
@@ -104,9 +132,9 @@ impl Numbers<'_, '_> {
         }
     }
 
-    fn size(&mut self, call: &Call, position: usize) {
+    fn size(&mut self, call: &Call, name: &str) {
         let limit = self.cx.options.limits.items;
-        if let Some(Argument::One(size)) = call.args.get(position)
+        if let Some(size) = super::formats::argument(call, 0, name)
             && fold::integer(size).is_some_and(|size| size > i128::from(limit))
         {
             let message = format!("the call gives more than {limit} elements");
@@ -193,6 +221,11 @@ mod tests {
         check("x = a << 99999", "HC702");
         check("x = 1 ** 99999999", "");
         check("x = (1 + rate) ** 3650", "");
+        check("x = n ** 99999999", "HC702");
+        check("x **= 99999999", "HC702");
+        check("x <<= 10 ** 10", "HC702");
+        check("x **= 2", "");
+        check("x = 1.0001 ** 99999", "");
         check("x = [9 ** 9 ** 9 for a in rows]", "HC702");
         check("x = f'{9 ** 9 ** 9}'", "HC702");
     }
@@ -204,6 +237,8 @@ mod tests {
         check(&format!("x = 0x{}", "f".repeat(1_024)), "");
         check(&format!("x = 0x1{}", "f".repeat(1_024)), "HC701");
         check("x = 0b1_0 + 0o17 + 0xF", "");
+        check(&format!("x = {}", "9".repeat(16_000)), "HC701");
+        check(&format!("x = 0x{}1", "0_".repeat(7_000)), "");
     }
 
     #[test]
@@ -217,6 +252,7 @@ mod tests {
         check("x = bytearray(99999999)", "HC714");
         check("x = 'a'.zfill(10 ** 9)", "HC714");
         check("x = a.ljust(10 ** 9)", "HC714");
+        check("x = a.expandtabs(tabsize=10 ** 9)", "HC714");
         check("x = (5).to_bytes(10 ** 9, 'big')", "HC714");
     }
 

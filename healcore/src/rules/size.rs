@@ -19,6 +19,10 @@ mod tests {
         check(&"x = 1\n".repeat(201), "HC611");
         check(&format!("x = [{}]", "1, ".repeat(3_990)), "");
         check(&format!("x = [{}]", "1, ".repeat(4_001)), "HC612");
+        check(&format!("x = [{}]", "set(), ".repeat(2_100)), "HC612");
+        check(&format!("x = [{}]", "a[:], ".repeat(2_000)), "HC612");
+        check(&format!("{}1", "x = ".repeat(4_001)), "HC612");
+        check(&format!("{} = a", "x, ".repeat(4_001)), "HC612");
         check(&format!("x = 1{}", " + 1".repeat(38)), "");
         check(&format!("x = 1{}", " + 1".repeat(41)), "HC613");
         check(&format!("x = {}1{}", "[".repeat(45), "]".repeat(45)), "HC613");
