@@ -166,5 +166,9 @@ mod tests {
             "try:\n    x = 1\nexcept KeyError as e:\n    y = e.__traceback__",
             "HC101",
         );
+        check(
+            "try:\n    x = 1\nexcept NameError as e:\n    y = getattr(e, 'obj')",
+            "HC112",
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use super::define_rules;
 use crate::context::Context;
-use crate::tables::{Builtin, Shape, attribute_fault};
-use crate::tree::{Argument, Call, Constant, ExprKind, Keyword, Span};
+use crate::tables::{Builtin, Shape};
+use crate::tree::{Argument, Call, Constant, Expr, ExprKind, Keyword, Span};
 
 define_rules! {
     PROGRAM_CALL = "HC501" "program-call": "a call of a function of the program, where it is not known to be safe";
@@ -80,8 +80,14 @@ pub(crate) fn check_attribute_argument(cx: &mut Context<'_>, call: &Call, builti
     match call.args.get(1) {
         Some(Argument::One(name)) => match &name.kind {
             ExprKind::Constant(Constant::Str(name)) if is_identifier(name) => {
-                if attribute_fault(name).is_some() {
-                    super::attributes::check_name(cx, name, span);
+                super::attributes::check_name(cx, name, span);
+                if let Some(Argument::One(Expr {
+                    kind: ExprKind::Name(object),
+                    ..
+                })) = call.args.first()
+                    && cx.caught.contains(object)
+                {
+                    super::attributes::check_exception(cx, name, span);
                 }
             }
             _ => report_dynamic(cx, builtin, span),

@@ -3,7 +3,7 @@
 use super::define_rules;
 use crate::context::Context;
 use crate::tables::{CODEC_ERRORS, codec};
-use crate::tree::{Argument, Call, Constant, Expr, ExprKind, Keyword, Span};
+use crate::tree::{Argument, BinaryOp, Call, Constant, Expr, ExprKind, Keyword, Span};
 
 define_rules! {
     TEMPLATE = "HC707" "format-template": "a format template that is not a literal with plain fields";
@@ -75,8 +75,38 @@ pub(crate) fn report_template(cx: &mut Context<'_>, span: Span, message: &str) {
     );
 }
 
-/// Checks the left side of `%` where it is a literal.
-pub(crate) fn check_percent(cx: &mut Context<'_>, template: &str, span: Span) {
+/// Checks the left side of `%`: a literal, or text that is built from literals; anything else is checked while it runs.
+pub(crate) fn check_percent_left(cx: &mut Context<'_>, left: &Expr) {
+    match &left.kind {
+        ExprKind::Constant(Constant::Str(template)) => check_percent(cx, template, left.span),
+        ExprKind::Constant(Constant::Bytes(template)) => {
+            let template: String = template.iter().map(|byte| char::from(*byte)).collect();
+            check_percent(cx, &template, left.span);
+        }
+        _ if is_built(left) => report_template(cx, left.span, "the template of `%` is computed"),
+        _ => {}
+    }
+}
+
+/// Says whether text is put together from literals and values.
+fn is_built(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::FString(_) => true,
+        ExprKind::Binary {
+            left,
+            op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Mod,
+            right,
+        } => [left, right].into_iter().any(|part| {
+            matches!(
+                part.kind,
+                ExprKind::Constant(Constant::Str(_) | Constant::Bytes(_))
+            ) || is_built(part)
+        }),
+        _ => false,
+    }
+}
+
+fn check_percent(cx: &mut Context<'_>, template: &str, span: Span) {
     let mut rest = template;
     while let Some(at) = rest.find('%') {
         rest = &rest[at + 1..];
@@ -223,6 +253,10 @@ mod tests {
         check("x = b'%9999d' % a", "HC708");
         check("x = '100%% of %d, %(a)s' % a", "");
         check("x = '%' % a", "");
+        check("x = f'%{n}d' % a", "HC707");
+        check("x = ('%' + n + 'd') % a", "HC707");
+        check("x = '%%%dd' % n % a", "HC707");
+        check("x = n % 3 % 2", "");
     }
 
     #[test]

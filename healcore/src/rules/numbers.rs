@@ -56,15 +56,7 @@ impl Visitor for Numbers<'_, '_> {
                 BinaryOp::Pow => self.power(Some(left), right, expr.span),
                 BinaryOp::LeftShift => self.shift(Some(left), right, expr.span),
                 BinaryOp::Mul => self.repeat(left, right, expr.span),
-                BinaryOp::Mod => {
-                    if let ExprKind::Constant(Constant::Str(template)) = &left.kind {
-                        super::formats::check_percent(self.cx, template, left.span);
-                    }
-                    if let ExprKind::Constant(Constant::Bytes(template)) = &left.kind {
-                        let template: String = template.iter().map(|byte| char::from(*byte)).collect();
-                        super::formats::check_percent(self.cx, &template, left.span);
-                    }
-                }
+                BinaryOp::Mod => super::formats::check_percent_left(self.cx, left),
                 _ => {}
             }
         }
