@@ -85,13 +85,13 @@ fn find_out(agent: &mut Agent) -> Result<String> {
 
 /// A heal that an agent must not make: the developers protect what it calls.
 fn be_denied(agent: &mut Agent, crash_id: &str) -> Result<()> {
-    print("\n agent: Get rid of the order? Its code would run in `main`, which has the ledger at hand.");
-    let heal = json!({"crash_id": crash_id, "frame": 1, "code": "ledger.write_off(order)", "then": "next"});
+    print("\n agent: Give the order away, so that the job gets to its end?");
+    let heal = json!({"crash_id": crash_id, "code": "waive(order)", "then": "retry"});
     let said = ask(agent, "check_heal", &heal)?;
     show_verdict(&said.value);
     if said.value["verdict"] != "deny" {
         return Err(Error::failed(
-            "a heal that writes off an order was not denied",
+            "a heal that gives an order away was not denied",
             "report this",
         ));
     }
@@ -117,9 +117,12 @@ fn heal(agent: &mut Agent, crash_id: &str) -> Result<()> {
             "report this",
         ));
     }
-    let resume = json!({"crash_id": crash_id, "heal_id": heal_id, "wait_s": 0});
+    let resume = json!({"crash_id": crash_id, "heal_id": heal_id, "wait_s": 15});
     let said = ask(agent, "resume", &resume)?;
     show(said.value["evidence"].as_str().unwrap_or_default());
+    if said.value["outcome"] == "crashed" {
+        return Err(Error::failed("the job paused again", "run `healmcp doctor`"));
+    }
     Ok(())
 }
 

@@ -3,7 +3,3 @@
 
 def settle(order, amount):
     print(f"order {order['number']} of {order['customer']}: {amount / 100:.2f} EUR booked", flush=True)
-
-
-def write_off(order):
-    print(f"order {order['number']} of {order['customer']}: written off", flush=True)
