@@ -3,7 +3,7 @@
 //! Everything here runs inside the handler of the statement, with its frame alive. Nothing of ours may raise into
 //! the program: whatever goes wrong on our side lets the exception go on as plain Python.
 
-use pyo3::exceptions::{PyGeneratorExit, PyKeyboardInterrupt, PySystemExit};
+use pyo3::exceptions::{PyGeneratorExit, PyKeyboardInterrupt, PyRecursionError, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -32,7 +32,10 @@ impl Hook {
         if state::settings().timeout_s == 0 || crate::fork::is_off() {
             return true;
         }
-        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| goes_on(py)));
+        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _room = Room::make(py);
+            goes_on(py)
+        }));
         match asked {
             Ok(Ok(goes_on)) => goes_on,
             Ok(Err(error)) => {
@@ -102,4 +105,34 @@ fn never_pauses(exception: &Bound<'_, PyAny>) -> bool {
 /// The frame whose code asks.
 fn current_frame(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("sys")?.getattr("_getframe")?.call0()
+}
+
+/// More room on the stack while we work, for an exception that came since there was none left.
+struct Room {
+    limit: Option<i32>,
+}
+
+impl Room {
+    const FRAMES: i32 = 200;
+
+    fn make(py: Python<'_>) -> Self {
+        let overflowed = handled_exception(py).is_some_and(|error| error.is_instance_of::<PyRecursionError>());
+        if !overflowed {
+            return Self { limit: None };
+        }
+        // SAFETY: the interpreter is attached.
+        let limit = unsafe { pyo3::ffi::Py_GetRecursionLimit() };
+        // SAFETY: as above; the limit only grows, until `drop`.
+        unsafe { pyo3::ffi::Py_SetRecursionLimit(limit + Self::FRAMES) };
+        Self { limit: Some(limit) }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(limit) = self.limit {
+            // SAFETY: a `Room` lives within one call into us, during which the interpreter is attached.
+            unsafe { pyo3::ffi::Py_SetRecursionLimit(limit) };
+        }
+    }
 }

@@ -40,11 +40,10 @@ mod tracing;
 
 use pyo3::prelude::*;
 
-pub use render::redact;
-
 /// The module that the injected `sitecustomize` loads.
 #[pymodule]
 fn healmcp_runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    render::probe::register(module)?;
     module.add("HealDenied", module.py().get_type::<gate::HealDenied>())?;
     module.add_function(wrap_pyfunction!(start::start, module)?)
 }

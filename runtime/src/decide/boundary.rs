@@ -1,12 +1,12 @@
 //! Code that is known by name: bootstraps and test runners that let a program die although they catch, and calls
 //! in C between two frames that swallow.
 
-use pyo3::exceptions::{PyAttributeError, PyIndexError, PyStopAsyncIteration, PyStopIteration};
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyStopAsyncIteration, PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 
 use super::code::Code;
 use super::opcodes::Op;
-use super::{LiveStack, module_name, tasks};
+use super::{LiveStack, module_name, static_read, tasks};
 
 /// What a frame known by name does with an exception, whatever its handlers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,54 +81,88 @@ pub(super) fn between<'py>(
     exception: &Bound<'py, PyAny>,
 ) -> PyResult<Between<'py>> {
     let Some(caller) = &stack.next else {
+        if !stack.suspended.is_empty() {
+            return Ok(Between::Passes);
+        }
         // The outermost frame of a suspended task: its exception is the task's.
-        return if code.is_resumable() && stack.suspended.is_empty() { tasks::after_task(frame) } else { Ok(Between::Passes) };
+        return if code.is_resumable() { tasks::after_task(frame) } else { outermost(frame, code) };
     };
     let caller_code = Code::of(caller)?;
     if caller_code.qualified_name == "Handle._run" && module_name(caller) == "asyncio.events" {
         return if code.is_resumable() { tasks::after_current_task(frame.py()) } else { Ok(Between::Passes) };
     }
-    Ok(match swallowed_by_caller(code, caller, &caller_code, exception)? {
+    Ok(match swallowed_by_caller(frame, code, caller, &caller_code, exception)? {
         Some(why) => Between::Swallowed(why),
         None => Between::Passes,
     })
 }
 
+/// The outermost frame of a thread: what started it?
+fn outermost<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Between<'py>> {
+    const STARTS: [&str; 3] = ["<module>", "_run_module_as_main", "_get_main_module_details"];
+    let threading = frame.py().import("threading")?;
+    let thread = threading.getattr("current_thread")?.call0()?;
+    let is_main = thread.is(&threading.call_method0("main_thread")?);
+    Ok(if is_main && !STARTS.contains(&code.qualified_name.as_str()) {
+        Between::Swallowed(format!("{} is called by the ending interpreter, which prints the exception", code.qualified_name))
+    } else {
+        Between::Passes
+    })
+}
+
 /// C code that the caller runs, if it swallows this exception.
 fn swallowed_by_caller(
+    frame: &Bound<'_, PyAny>,
     code: &Code,
     caller: &Bound<'_, PyAny>,
     caller_code: &Code,
     exception: &Bound<'_, PyAny>,
 ) -> PyResult<Option<String>> {
     let name = code.qualified_name.rsplit('.').next().unwrap_or_default();
-    let is = |class: bool, names: &[&str]| class && names.contains(&name);
-    let stops = exception.is_instance_of::<PyStopIteration>() && !code.is_resumable();
-    let stops_async = exception.is_instance_of::<PyStopAsyncIteration>() && !code.is_resumable();
+    let site = CallSite::of(caller, caller_code)?;
+    let stops = exception.is_instance_of::<PyStopIteration>() && name == "__next__";
+    let stops_async = exception.is_instance_of::<PyStopAsyncIteration>() && name == "__anext__";
     let has_no = exception.is_instance_of::<PyAttributeError>();
-    let is_getter = is(true, &["__getattr__", "__getattribute__", "__get__"]);
-    if !(stops || stops_async || has_no || exception.is_instance_of::<PyIndexError>()) {
-        return Ok(None);
-    }
-    let Some(call) = CallSite::of(caller, caller_code)? else { return Ok(None) };
-    let swallowed = match call {
+    let out_of_range = exception.is_instance_of::<PyIndexError>() && name == "__getitem__";
+    let no_length = exception.is_instance_of::<PyTypeError>() && matches!(name, "__len__" | "__length_hint__");
+    let swallowed = match &site {
         CallSite::Named { name: "hasattr", .. } => has_no,
         CallSite::Named { name: "getattr", n_arguments: 3 } => has_no,
-        CallSite::Named { name: "next", n_arguments } => stops && n_arguments == 2,
-        CallSite::Named { name: "isinstance" | "issubclass", .. } => has_no && is_getter,
-        CallSite::Named { name: callee, .. } => {
-            stops && name == "__next__" && callee != "__next__"
-                || exception.is_instance_of::<PyIndexError>() && name == "__getitem__" && ITERATING.contains(&callee)
+        CallSite::Named { name: "next", n_arguments } => stops && *n_arguments == 2,
+        CallSite::Named { name: "isinstance" | "issubclass", .. } => {
+            has_no && matches!(name, "__getattr__" | "__getattribute__" | "__get__" | "__class__")
         }
-        CallSite::Loop => {
-            stops && name == "__next__"
-                || stops_async && name == "__anext__"
-                || exception.is_instance_of::<PyIndexError>() && name == "__getitem__"
+        CallSite::Named { name: callee, .. } if ITERATING.contains(callee) => stops || out_of_range || no_length,
+        CallSite::Loop => stops || stops_async || out_of_range || no_length,
+        // A property that fails in this way makes CPython ask the class's `__getattr__`.
+        CallSite::Attribute(attribute) => has_no && *attribute == name && has_fallback(frame, code),
+        CallSite::Frees => true,
+        CallSite::Named { .. } | CallSite::Other => {
+            let by_name = matches!(&site, CallSite::Named { name: callee, .. } if *callee == name);
+            name == "__del__" && !by_name || calls_back(caller, caller_code)?
         }
-        CallSite::Attribute => false,
     };
     Ok(swallowed.then(|| format!("C code called by {} swallows it", caller_code.qualified_name)))
 }
+
+/// Whether the class of the method's first argument has a `__getattr__`.
+fn has_fallback(frame: &Bound<'_, PyAny>, code: &Code) -> bool {
+    let receiver = code.locals.first().and_then(|name| static_read::local(frame, name));
+    receiver.is_some_and(|receiver| static_read::class_attribute(&receiver.get_type(), "__getattr__").is_some())
+}
+
+/// Whether the caller calls C code that keeps the exceptions of its callbacks to itself.
+fn calls_back(caller: &Bound<'_, PyAny>, code: &Code) -> PyResult<bool> {
+    let Some(callee) = called_object(caller, code)? else { return Ok(false) };
+    let owner = callee.getattr("__self__").unwrap_or(callee);
+    Ok(owner.get_type().mro().iter().any(|class| {
+        let module = class.getattr("__module__").and_then(|module| module.extract::<String>());
+        module.is_ok_and(|module| KEEPING.contains(&module.as_str()))
+    }))
+}
+
+/// Modules in C that keep the exceptions of their callbacks to themselves.
+const KEEPING: [&str; 2] = ["sqlite3", "_ctypes"];
 
 /// Builtins that iterate over their argument.
 const ITERATING: [&str; 16] = [
@@ -142,53 +176,78 @@ enum CallSite<'a> {
     Named { name: &'a str, n_arguments: u32 },
     /// It takes the next element of a loop or unpacks.
     Loop,
-    /// It reads an attribute.
-    Attribute,
+    /// It reads this attribute.
+    Attribute(&'a str),
+    /// It calls nothing: only an object that goes away can have called.
+    Frees,
+    /// Anything else.
+    Other,
 }
 
 impl<'a> CallSite<'a> {
-    /// Reads the instruction at which the caller stands; `None` where it is none of these.
-    fn of(caller: &Bound<'_, PyAny>, code: &'a Code) -> PyResult<Option<Self>> {
+    /// Reads the instruction at which the caller stands.
+    fn of(caller: &Bound<'_, PyAny>, code: &'a Code) -> PyResult<Self> {
         let offset: u32 = caller.getattr("f_lasti")?.extract()?;
-        let Some(index) = code.index_at(offset) else { return Ok(None) };
+        let Some(index) = code.index_at(offset) else { return Ok(Self::Other) };
         let instruction = code.instructions[index];
         let opcode = code.opcode_name(caller, offset)?;
         Ok(match opcode.as_str() {
             "FOR_ITER" | "UNPACK_SEQUENCE" | "UNPACK_EX" | "LIST_EXTEND" | "SET_UPDATE" | "GET_ITER" | "CONTAINS_OP"
-            | "SEND" | "END_ASYNC_FOR" | "GET_ANEXT" => Some(Self::Loop),
-            "LOAD_ATTR" | "LOAD_METHOD" => Some(Self::Attribute),
-            "CALL" | "CALL_KW" => {
-                let name = called_name(caller, code, index)?;
-                name.map(|name| Self::Named { name, n_arguments: instruction.argument })
+            | "SEND" | "END_ASYNC_FOR" | "GET_ANEXT" => Self::Loop,
+            "LOAD_ATTR" | "LOAD_METHOD" => code.attribute_name(instruction.argument).map_or(Self::Other, Self::Attribute),
+            "CALL" | "CALL_KW" => match called_name(caller, code, index)? {
+                Some(name) => Self::Named { name, n_arguments: instruction.argument },
+                None => Self::Other,
+            },
+            "POP_TOP" | "STORE_FAST" | "STORE_DEREF" | "DELETE_FAST" | "DELETE_DEREF" | "RETURN_VALUE" | "RETURN_CONST" => {
+                Self::Frees
             }
-            _ => None,
+            // In a module or a class body with a plain dict; a namespace of another kind is no C function's caller.
+            "STORE_NAME" | "DELETE_NAME" | "STORE_GLOBAL" | "DELETE_GLOBAL" => Self::Frees,
+            _ => Self::Other,
         })
     }
 }
 
-/// The plain name that a call calls: the load whose source starts where the call's does.
-fn called_name<'a>(caller: &Bound<'_, PyAny>, code: &'a Code, call: usize) -> PyResult<Option<&'a str>> {
-    let positions: Vec<Bound<'_, PyAny>> = caller
-        .getattr("f_code")?
-        .call_method0("co_positions")?
-        .try_iter()?
-        .collect::<PyResult<_>>()?;
+/// The load with which a call's source begins: its index, and the index of the call.
+fn first_load(caller: &Bound<'_, PyAny>, code: &Code, call: usize) -> PyResult<Option<usize>> {
+    let positions = caller.getattr("f_code")?.call_method0("co_positions")?;
+    let positions: Vec<Bound<'_, PyAny>> = positions.try_iter()?.collect::<PyResult<_>>()?;
     let start = |index: usize| -> Option<(u32, u32)> {
         let position = positions.get(code.instructions[index].offset as usize / 2)?;
         Some((position.get_item(0).ok()?.extract().ok()?, position.get_item(2).ok()?.extract().ok()?))
     };
     let Some(call_start) = start(call) else { return Ok(None) };
-    for index in (0..call).rev() {
-        let instruction = code.instructions[index];
-        if start(index) != Some(call_start) {
-            continue;
-        }
-        return Ok(match instruction.op {
-            Op::LoadGlobal => code.names.get(instruction.argument as usize >> 1).map(String::as_str),
-            Op::LoadName => code.names.get(instruction.argument as usize).map(String::as_str),
-            Op::Nop => continue,
-            _ => None,
-        });
-    }
-    Ok(None)
+    let loads = |index: &usize| {
+        matches!(code.instructions[*index].op, Op::LoadGlobal | Op::LoadName | Op::LoadLocal)
+            && start(*index) == Some(call_start)
+    };
+    Ok((0..call).rev().find(loads))
+}
+
+/// The plain name that a call calls.
+fn called_name<'a>(caller: &Bound<'_, PyAny>, code: &'a Code, call: usize) -> PyResult<Option<&'a str>> {
+    let Some(load) = first_load(caller, code, call)? else { return Ok(None) };
+    let follows_attribute = code.instructions[load + 1..call].iter().take_while(|next| next.op == Op::LoadAttr).count();
+    let instruction = code.instructions[load];
+    Ok(match instruction.op {
+        _ if follows_attribute > 0 => None,
+        Op::LoadGlobal => code.names.get(instruction.argument as usize >> 1).map(String::as_str),
+        Op::LoadName => code.names.get(instruction.argument as usize).map(String::as_str),
+        _ => None,
+    })
+}
+
+/// The object that the caller's current instruction calls, or whose method it calls, where that is a plain path.
+fn called_object<'py>(caller: &Bound<'py, PyAny>, code: &Code) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let offset: u32 = caller.getattr("f_lasti")?.extract()?;
+    let Some(call) = code.index_at(offset) else { return Ok(None) };
+    let Some(load) = first_load(caller, code, call)? else { return Ok(None) };
+    let instruction = code.instructions[load];
+    let slot = instruction.argument as usize;
+    Ok(match instruction.op {
+        Op::LoadGlobal => code.names.get(slot >> 1).and_then(|name| static_read::global(caller, name)),
+        Op::LoadName => code.names.get(slot).and_then(|name| static_read::name(caller, name)),
+        _ => code.locals.get(slot).and_then(|name| static_read::local(caller, name)),
+    })
 }

@@ -5,7 +5,7 @@ use pyo3::types::PyTuple;
 
 use super::code::Code;
 use super::opcodes::{Instruction, Op};
-use super::{manager, static_read};
+use super::{Trail, manager, static_read};
 use crate::exception_table::Region;
 use crate::hook::Hook;
 use crate::passing::Site;
@@ -52,8 +52,8 @@ pub(super) struct Follower<'a, 'py> {
     pub(super) frame: &'a Bound<'py, PyAny>,
     pub(super) code: &'a Code,
     pub(super) exception: &'a Bound<'py, PyAny>,
-    /// Collects the handlers of ours on the way.
-    pub(super) sites: &'a mut Vec<Site>,
+    /// Collects what the exception meets.
+    pub(super) trail: &'a mut Trail,
 }
 
 impl<'py> Follower<'_, 'py> {
@@ -135,7 +135,7 @@ impl<'py> Follower<'_, 'py> {
                 Some(Value::Hook) => {
                     // Our own handler: it raises on, after it has asked us.
                     let frame = self.frame.as_ptr() as usize;
-                    self.sites.push(Site { frame, offset: instruction.offset });
+                    self.trail.sites.push(Site { frame, offset: instruction.offset });
                     path.test = Some(true);
                 }
                 Some(Value::Known(object)) => {

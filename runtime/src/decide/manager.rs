@@ -7,6 +7,7 @@ use super::code::Code;
 use super::handler::Follower;
 use super::opcodes::Op;
 use super::static_read::{class_attribute, instance_attribute, matches};
+use super::boundary::{self, Boundary};
 use super::{Through, through_frame};
 use crate::exception_table::Region;
 use crate::frames::minor_version;
@@ -106,7 +107,10 @@ fn generator_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py
     }
     let code = Code::of(&frame).ok()?;
     let offset = frame.getattr("f_lasti").ok()?.extract().ok()?;
-    match through_frame(&frame, &code, offset, follower.exception, follower.sites) {
+    if let Some(Boundary::Dies(what)) = boundary::of_frame(&frame, &code, follower.exception) {
+        follower.trail.dies = Some(what);
+    }
+    match through_frame(&frame, &code, offset, follower.exception, follower.trail) {
         Through::Leaves => Some(false),
         Through::Handled => Some(true),
         Through::Maybe => None,

@@ -52,14 +52,18 @@ impl Outcome {
 
 /// Decides about an exception that a handler of ours in `frame` is asking about.
 pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAny>) -> PyResult<Decision> {
-    let mut sites = vec![Site::of(frame)?];
+    let mut trail = Trail { sites: vec![Site::of(frame)?], dies: None };
     let mut exception = exception.clone();
     let mut stack = LiveStack { next: Some(frame.clone()), suspended: Vec::new() };
     let mut ended_in = String::from("the end of the stack");
     while let Some(frame) = stack.pop()? {
         let code = Code::of(&frame)?;
         let offset = frame.getattr("f_lasti")?.extract()?;
-        let through = through_frame(&frame, &code, offset, &exception, &mut sites);
+        let through = through_frame(&frame, &code, offset, &exception, &mut trail);
+        if let Some(what) = trail.dies {
+            ended_in = what.to_owned();
+            break;
+        }
         let place = || format!("{} in {}", code.qualified_name, module_name(&frame));
         match (through, boundary::of_frame(&frame, &code, &exception)) {
             (_, Some(boundary::Boundary::Dies(what))) => {
@@ -68,10 +72,10 @@ pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAn
             }
             (_, Some(boundary::Boundary::Transparent)) | (Through::Leaves, _) => {}
             (Through::Handled, None) => {
-                return Ok(Decision { outcome: Outcome::Handled, sites, why: format!("{} handles it", place()) });
+                return Ok(Decision { outcome: Outcome::Handled, sites: trail.sites, why: format!("{} handles it", place()) });
             }
             (Through::Maybe, None) => {
-                return Ok(Decision { outcome: Outcome::Maybe, sites, why: format!("{} may handle it", place()) });
+                return Ok(Decision { outcome: Outcome::Maybe, sites: trail.sites, why: format!("{} may handle it", place()) });
             }
         }
         if code.is_resumable() {
@@ -80,9 +84,9 @@ pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAn
         match boundary::between(&frame, &code, &stack, &exception)? {
             boundary::Between::Passes => {}
             boundary::Between::Swallowed(why) => {
-                return Ok(Decision { outcome: Outcome::Handled, sites, why });
+                return Ok(Decision { outcome: Outcome::Handled, sites: trail.sites, why });
             }
-            boundary::Between::Unknown(why) => return Ok(Decision { outcome: Outcome::Maybe, sites, why }),
+            boundary::Between::Unknown(why) => return Ok(Decision { outcome: Outcome::Maybe, sites: trail.sites, why }),
             boundary::Between::Dies(what) => {
                 ended_in = what;
                 break;
@@ -96,7 +100,15 @@ pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAn
         }
     }
     let why = format!("nothing up to {ended_in} handles it");
-    Ok(Decision { outcome: Outcome::Unhandled, sites, why })
+    Ok(Decision { outcome: Outcome::Unhandled, sites: trail.sites, why })
+}
+
+/// What the simulated exception has met so far.
+struct Trail {
+    /// The handlers of ours, the asking one first.
+    sites: Vec<Site>,
+    /// What dies of it, where code known by name says so.
+    dies: Option<&'static str>,
 }
 
 /// What becomes of an exception in one frame.
@@ -112,13 +124,13 @@ fn through_frame<'py>(
     code: &Code,
     offset: u32,
     exception: &Bound<'py, PyAny>,
-    sites: &mut Vec<Site>,
+    trail: &mut Trail,
 ) -> Through {
     let mut offset = offset;
     // Each handler covers another one further out, so there are no more rounds than regions.
     for _ in 0..=code.regions.len() {
         let Some(region) = covering(&code.regions, offset) else { return Through::Leaves };
-        let exits = Follower { frame, code, exception, sites: &mut *sites }.follow(region);
+        let exits = Follower { frame, code, exception, trail: &mut *trail }.follow(region);
         match (exits.swallows, exits.reraises) {
             _ if exits.unknown => return Through::Maybe,
             (true, Some(_)) => return Through::Maybe,

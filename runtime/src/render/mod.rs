@@ -6,7 +6,7 @@ mod frame;
 mod library;
 mod place;
 pub(crate) mod probe;
-pub mod redact;
+mod redact;
 mod resolve;
 mod scope;
 mod source;
