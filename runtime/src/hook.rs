@@ -32,6 +32,8 @@ impl Hook {
         if state::settings().timeout_s == 0 || crate::fork::is_off() {
             return true;
         }
+        // Code of the program that we run ourselves, such as a `repr` that a client asked for, does not pause.
+        let Some(_alone) = Alone::enter() else { return true };
         let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _room = Room::make(py);
             goes_on(py)
@@ -134,5 +136,24 @@ impl Drop for Room {
             // SAFETY: a `Room` lives within one call into us, during which the interpreter is attached.
             unsafe { pyo3::ffi::Py_SetRecursionLimit(limit) };
         }
+    }
+}
+
+thread_local! {
+    static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Says that this thread is inside us, while it lives.
+struct Alone;
+
+impl Alone {
+    fn enter() -> Option<Self> {
+        (!INSIDE.replace(true)).then_some(Self)
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        INSIDE.set(false);
     }
 }

@@ -21,17 +21,53 @@ pub(crate) struct Layout {
     globals: usize,
     instruction: usize,
     locals: usize,
+    entry: Entry,
     /// The low bits of an object reference that are no address.
     tag: usize,
 }
 
+/// How a frame tells that C code called it.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// `is_entry` of the frame itself (3.11).
+    Flag(usize),
+    /// `owner` of the frame below it, which then belongs to the C stack (3.12 and later).
+    Below(usize),
+}
+
+/// `_PyInterpreterFrame.previous` on 3.12 and later.
+const PREVIOUS: usize = 8;
+/// `FRAME_OWNED_BY_CSTACK` (3.12, 3.13) and `FRAME_OWNED_BY_INTERPRETER` (3.14).
+const OWNED_BY_C: u8 = 3;
+
 impl Layout {
+    /// Whether C code called the frame; the frame must be running.
+    ///
+    /// # Safety
+    ///
+    /// `frame` is a frame object of the running stack.
+    pub(crate) unsafe fn is_called_by_c(self, frame: &Bound<'_, PyAny>) -> bool {
+        let object = frame.as_ptr().cast::<u8>();
+        // SAFETY: every frame object holds the address of its interpreter frame here.
+        let inner = unsafe { object.add(FRAME_OF_OBJECT).cast::<*mut u8>().read() };
+        match self.entry {
+            // SAFETY: the field lies within the frame.
+            Entry::Flag(offset) => unsafe { inner.add(offset).read() != 0 },
+            Entry::Below(offset) => {
+                // SAFETY: as above.
+                let below = unsafe { inner.add(PREVIOUS).cast::<*mut u8>().read() };
+                // SAFETY: the frame below a running one is alive, and all frames have this layout.
+                below.is_null() || unsafe { below.add(offset).read() } == OWNED_BY_C
+            }
+        }
+    }
+
     /// The layout of the running interpreter; `None` for a version that we have not seen.
     pub(crate) fn of(py: Python<'_>) -> Option<Self> {
         Some(match minor_version(py) {
-            11 => Self { code: 32, globals: 8, instruction: 56, locals: 72, tag: 0 },
-            12 | 13 => Self { code: 0, globals: 24, instruction: 56, locals: 72, tag: 0 },
-            14 => Self { code: 0, globals: 24, instruction: 56, locals: 80, tag: 3 },
+            11 => Self { code: 32, globals: 8, instruction: 56, locals: 72, entry: Entry::Flag(68), tag: 0 },
+            12 | 13 => Self { code: 0, globals: 24, instruction: 56, locals: 72, entry: Entry::Below(70), tag: 0 },
+            14 => Self { code: 0, globals: 24, instruction: 56, locals: 80, entry: Entry::Below(74), tag: 3 },
             _ => return None,
         })
     }

@@ -3,9 +3,12 @@
 
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyStopAsyncIteration, PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyType};
 
 use super::code::Code;
 use super::opcodes::Op;
+use crate::layout::Layout;
+
 use super::{LiveStack, module_name, static_read, tasks};
 
 /// What a frame known by name does with an exception, whatever its handlers say.
@@ -18,11 +21,15 @@ pub(super) enum Boundary {
 }
 
 /// Frames known by name: module, qualified name, what they do.
-const FRAMES: [(&str, &str, Boundary); 6] = [
+const FRAMES: [(&str, &str, Boundary); 10] = [
     ("threading", "Thread._bootstrap_inner", Boundary::Dies("the end of the thread")),
     ("multiprocessing.process", "BaseProcess._bootstrap", Boundary::Dies("the end of the worker process")),
     ("_pytest.runner", "CallInfo.from_call", Boundary::Dies("the test runner")),
     ("unittest.case", "_Outcome.testPartExecutor", Boundary::Dies("the test runner")),
+    ("textual.timer", "Timer._tick", Boundary::Dies("the Textual application")),
+    ("textual.message_pump", "MessagePump._pre_process", Boundary::Dies("the Textual application")),
+    ("textual.message_pump", "MessagePump._process_messages_loop", Boundary::Dies("the Textual application")),
+    ("textual.message_pump", "MessagePump._flush_next_callbacks", Boundary::Dies("the Textual application")),
     ("pluggy._callers", "_multicall", Boundary::Transparent),
     ("pluggy._hooks", "HookCaller.__call__", Boundary::Transparent),
 ];
@@ -47,10 +54,12 @@ pub(super) fn of_frame(frame: &Bound<'_, PyAny>, code: &Code, exception: &Bound<
 
 fn is_test_outcome(exception: &Bound<'_, PyAny>) -> bool {
     exception.get_type().mro().iter().any(|class| {
-        let is = |module: &str, name: &str| Ok::<_, PyErr>(
-            class.getattr("__name__")?.eq(name)? && class.getattr("__module__")?.eq(module)?,
-        );
-        TEST_OUTCOMES.iter().any(|(module, name)| is(module, name).unwrap_or(false))
+        let name = class.cast::<PyType>().ok().and_then(|class| class.name().ok());
+        let is = |module: &str, expected: &str| {
+            name.as_ref().is_some_and(|name| name == expected)
+                && static_read::module_of(&class).is_some_and(|found| found == module)
+        };
+        TEST_OUTCOMES.iter().any(|(module, name)| is(module, name))
     })
 }
 
@@ -118,6 +127,11 @@ fn swallowed_by_caller(
     caller_code: &Code,
     exception: &Bound<'_, PyAny>,
 ) -> PyResult<Option<String>> {
+    // SAFETY: the frame belongs to the running stack: `caller` is its `f_back`.
+    let is_called_by_c = Layout::of(frame.py()).is_none_or(|layout| unsafe { layout.is_called_by_c(frame) });
+    if !is_called_by_c {
+        return Ok(None);
+    }
     let name = code.qualified_name.rsplit('.').next().unwrap_or_default();
     let site = CallSite::of(caller, caller_code)?;
     let stops = exception.is_instance_of::<PyStopIteration>() && name == "__next__";
@@ -154,10 +168,10 @@ fn has_fallback(frame: &Bound<'_, PyAny>, code: &Code) -> bool {
 /// Whether the caller calls C code that keeps the exceptions of its callbacks to itself.
 fn calls_back(caller: &Bound<'_, PyAny>, code: &Code) -> PyResult<bool> {
     let Some(callee) = called_object(caller, code)? else { return Ok(false) };
-    let owner = callee.getattr("__self__").unwrap_or(callee);
+    let is_native_method = callee.get_type().is(&caller.py().get_type::<PyCFunction>());
+    let owner = if is_native_method { callee.getattr("__self__")? } else { callee };
     Ok(owner.get_type().mro().iter().any(|class| {
-        let module = class.getattr("__module__").and_then(|module| module.extract::<String>());
-        module.is_ok_and(|module| KEEPING.contains(&module.as_str()))
+        static_read::module_of(&class).is_some_and(|module| KEEPING.contains(&module.as_str()))
     }))
 }
 
@@ -211,12 +225,8 @@ impl<'a> CallSite<'a> {
 
 /// The load with which a call's source begins: its index, and the index of the call.
 fn first_load(caller: &Bound<'_, PyAny>, code: &Code, call: usize) -> PyResult<Option<usize>> {
-    let positions = caller.getattr("f_code")?.call_method0("co_positions")?;
-    let positions: Vec<Bound<'_, PyAny>> = positions.try_iter()?.collect::<PyResult<_>>()?;
-    let start = |index: usize| -> Option<(u32, u32)> {
-        let position = positions.get(code.instructions[index].offset as usize / 2)?;
-        Some((position.get_item(0).ok()?.extract().ok()?, position.get_item(2).ok()?.extract().ok()?))
-    };
+    let starts = code.starts(caller)?;
+    let start = |index: usize| starts.get(code.instructions[index].offset as usize / 2).copied().flatten();
     let Some(call_start) = start(call) else { return Ok(None) };
     let loads = |index: &usize| {
         matches!(code.instructions[*index].op, Op::LoadGlobal | Op::LoadName | Op::LoadLocal)

@@ -1,7 +1,7 @@
 //! What the decision needs of a code object, read once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -27,6 +27,7 @@ pub(crate) struct Code {
     /// `co_flags`.
     pub(crate) flags: u32,
     attribute_flag: bool,
+    starts: OnceLock<Vec<Option<(u32, u32)>>>,
     // Keeps the code object alive, so that its address names it alone.
     _object: Py<PyAny>,
 }
@@ -69,6 +70,26 @@ impl Code {
             })
     }
 
+    /// Whether some path through the code returns; a `return` of ours is taken only after a heal.
+    pub(crate) fn returns(&self, py: Python<'_>) -> bool {
+        self.instructions.iter().enumerate().any(|(index, instruction)| match instruction.op {
+            Op::Return => index == 0 || !self.is_hook_load(py, index - 1, "value"),
+            Op::ReturnConst => true,
+            _ => false,
+        })
+    }
+
+    /// The attribute, where the code is that of `return self.attribute` and no more.
+    pub(crate) fn handed_out_attribute(&self) -> Option<&str> {
+        // Code behind the first return belongs to handlers of ours.
+        let work = self.instructions.iter().filter(|instruction| instruction.op != Op::Nop);
+        let work: Vec<_> = work.take(3).map(|instruction| (instruction.op, instruction.argument)).collect();
+        match work[..] {
+            [(Op::LoadLocal, 0), (Op::LoadAttr, name), (Op::Return, _)] => self.attribute_name(name),
+            _ => None,
+        }
+    }
+
     fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         let mut locals: Vec<String> = object.getattr("co_varnames")?.extract()?;
@@ -88,6 +109,7 @@ impl Code {
             qualified_name: object.getattr("co_qualname")?.extract()?,
             flags: object.getattr("co_flags")?.extract()?,
             attribute_flag: attribute_has_flag(py),
+            starts: OnceLock::new(),
             _object: object.clone().unbind(),
         })
     }
@@ -103,6 +125,20 @@ impl Code {
     pub(crate) fn attribute_name(&self, argument: u32) -> Option<&str> {
         let index = if self.attribute_flag { argument >> 1 } else { argument };
         self.names.get(index as usize).map(String::as_str)
+    }
+
+    /// For each code unit, the line and column at which its source starts.
+    pub(crate) fn starts(&self, frame: &Bound<'_, PyAny>) -> PyResult<&[Option<(u32, u32)>]> {
+        if let Some(starts) = self.starts.get() {
+            return Ok(starts);
+        }
+        type Position = (Option<u32>, Option<u32>, Option<u32>, Option<u32>);
+        let mut starts = Vec::new();
+        for position in frame.getattr("f_code")?.call_method0("co_positions")?.try_iter()? {
+            let (line, _, column, _) = position?.extract::<Position>()?;
+            starts.push(line.zip(column));
+        }
+        Ok(self.starts.get_or_init(|| starts))
     }
 
     /// The name of the instruction at which a frame of this code stands.

@@ -1,7 +1,7 @@
 //! Follows the bytecode of one handler: does it let the exception go on, swallow it, or can only running tell?
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyFunction, PyTuple, PyType};
 
 use super::code::Code;
 use super::opcodes::{Instruction, Op};
@@ -33,6 +33,8 @@ enum Value<'py> {
     Hook,
     /// A known object.
     Known(Bound<'py, PyAny>),
+    /// A function of Python, bound to a known object.
+    Method { receiver: Bound<'py, PyAny>, function: Bound<'py, PyAny> },
     Unknown,
 }
 
@@ -113,7 +115,10 @@ impl<'py> Follower<'_, 'py> {
         let in_cleanup = std::mem::take(&mut path.in_cleanup);
         match instruction.op {
             Op::Nop | Op::PushExcInfo | Op::Cache | Op::ExtendedArg => path.test = test,
-            Op::Not => path.test = test.map(|test| !test),
+            Op::Not => {
+                let test = test.or_else(|| path.stack.pop().and_then(|value| truth(&value)));
+                path.test = test.map(|test| !test);
+            }
             Op::LoadConst => path.stack.push(self.constant(instruction.argument)),
             Op::LoadGlobal => {
                 let name = self.code.names.get(instruction.argument as usize >> 1);
@@ -140,10 +145,26 @@ impl<'py> Follower<'_, 'py> {
                 }
                 Some(Value::Known(object)) => {
                     let name = self.code.attribute_name(instruction.argument);
-                    path.stack.push(known(name.and_then(|name| static_read::attribute(&object, name))));
+                    path.stack.push(name.map_or(Value::Unknown, |name| attribute(&object, name)));
                 }
                 _ => path.stack.push(Value::Unknown),
             },
+            Op::Call => {
+                let callee = path.stack.len().checked_sub(instruction.argument as usize + 1);
+                let callee = callee.map(|at| path.stack.drain(at..).next().unwrap_or(Value::Unknown));
+                match callee.map_or(Called::Unknown, |callee| called(&callee)) {
+                    Called::NeverReturns => {
+                        // It raises the exception on, or another one in its place.
+                        exits.reraises = Some(instruction.offset);
+                        return Step::End;
+                    }
+                    Called::Returns(value) => path.stack.push(Value::Known(value)),
+                    Called::Unknown => {
+                        path.stack.clear();
+                        path.stack.push(Value::Unknown);
+                    }
+                }
+            }
             Op::BuildTuple => {
                 let tuple = self.tuple(&mut path.stack, instruction.argument as usize);
                 path.stack.push(tuple);
@@ -201,6 +222,7 @@ impl<'py> Follower<'_, 'py> {
             Op::CleanupThrow => return self.ends_at::<pyo3::exceptions::PyStopIteration>(instruction, exits),
             Op::Jump | Op::JumpBack => return Step::Jump(instruction.target()),
             Op::JumpIf(when) | Op::JumpBackIf(when) => {
+                let test = test.or_else(|| path.stack.pop().and_then(|value| truth(&value)));
                 path.stack.clear();
                 return match test {
                     Some(test) if test == when => Step::Jump(instruction.target()),
@@ -336,6 +358,61 @@ enum Step {
     Jump(u32),
     Both(u32),
     End,
+}
+
+/// What a call in a handler comes to, as far as the callee's code tells without running it.
+enum Called<'py> {
+    /// No path through the callee returns.
+    NeverReturns,
+    /// The callee only hands out an attribute.
+    Returns(Bound<'py, PyAny>),
+    Unknown,
+}
+
+fn called<'py>(callee: &Value<'py>) -> Called<'py> {
+    let (receiver, function) = match callee {
+        Value::Known(function) if function.is_exact_instance_of::<PyFunction>() => (None, function),
+        Value::Method { receiver, function } => (Some(receiver), function),
+        _ => return Called::Unknown,
+    };
+    let Ok(code) = Code::of_function(function) else { return Called::Unknown };
+    if code.is_resumable() {
+        return Called::Unknown;
+    }
+    if !code.returns(function.py()) {
+        return Called::NeverReturns;
+    }
+    let attribute = receiver.zip(code.handed_out_attribute());
+    let value = attribute.and_then(|(receiver, name)| static_read::instance_attribute(receiver, name));
+    value.map_or(Called::Unknown, Called::Returns)
+}
+
+/// An attribute of a known object, read without running code of the program.
+fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Value<'py> {
+    if let Some(value) = static_read::attribute(object, name) {
+        return Value::Known(value);
+    }
+    if object.is_instance_of::<PyType>() {
+        return Value::Unknown;
+    }
+    let of_class = static_read::class_attribute(&object.get_type(), name);
+    match (static_read::instance_attribute(object, name), of_class) {
+        (Some(value), None) => Value::Known(value),
+        (None, Some(function)) if function.is_exact_instance_of::<PyFunction>() => {
+            Value::Method { receiver: object.clone(), function }
+        }
+        // A descriptor of the class may stand in front of what the instance holds.
+        _ => Value::Unknown,
+    }
+}
+
+/// The truth of a value whose type says it alone.
+fn truth(value: &Value<'_>) -> Option<bool> {
+    match value {
+        Value::Known(object) if object.is_none() => Some(false),
+        Value::Known(object) => object.cast_exact::<PyBool>().ok().map(|truth| truth.is_true()),
+        _ => None,
+    }
 }
 
 fn known(object: Option<Bound<'_, PyAny>>) -> Value<'_> {

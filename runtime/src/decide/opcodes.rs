@@ -31,6 +31,8 @@ pub(crate) enum Op {
     StoreName,
     /// Makes a tuple.
     BuildTuple,
+    /// Calls with so many positional arguments.
+    Call,
     /// Duplicates a value of the stack.
     Copy,
     /// Drops the top.
@@ -103,13 +105,14 @@ fn meaning(name: &str) -> Op {
         "LOAD_NAME" => Op::LoadName,
         "LOAD_FAST" | "LOAD_FAST_CHECK" | "LOAD_FAST_BORROW" | "LOAD_DEREF" | "LOAD_CLASSDEREF" => Op::LoadLocal,
         "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW" => Op::LoadTwoLocals,
-        "LOAD_ATTR" => Op::LoadAttr,
+        "LOAD_ATTR" | "LOAD_METHOD" => Op::LoadAttr,
+        "CALL" => Op::Call,
         "STORE_FAST" | "STORE_DEREF" => Op::StoreLocal,
         "STORE_NAME" | "STORE_GLOBAL" => Op::StoreName,
         "BUILD_TUPLE" => Op::BuildTuple,
         "COPY" => Op::Copy,
         "POP_TOP" => Op::PopTop,
-        "NOP" | "RESUME" | "TO_BOOL" | "NOT_TAKEN" | "PUSH_NULL" => Op::Nop,
+        "NOP" | "RESUME" | "TO_BOOL" | "NOT_TAKEN" | "PUSH_NULL" | "PRECALL" | "KW_NAMES" => Op::Nop,
         "UNARY_NOT" => Op::Not,
         "PUSH_EXC_INFO" => Op::PushExcInfo,
         "POP_EXCEPT" => Op::PopExcept,

@@ -37,10 +37,18 @@ pub(super) fn class_attribute<'py>(class: &Bound<'py, PyType>, name: &str) -> Op
     class.mro().iter().find_map(|base| namespaces.call_method1("__get__", (base,)).ok()?.get_item(name).ok())
 }
 
+/// The module that a class says it is from; types written in C say it in their name alone.
+pub(super) fn module_of(class: &Bound<'_, PyAny>) -> Option<String> {
+    let class = class.cast::<PyType>().ok()?;
+    match class_attribute(class, "__module__").and_then(|module| module.extract::<String>().ok()) {
+        Some(module) => Some(module),
+        None => class.module().ok().map(|module| module.to_string()),
+    }
+}
+
 /// An attribute in the instance's own dictionary.
 pub(super) fn instance_attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Option<Bound<'py, PyAny>> {
-    // Only classes of the standard library and of test tools are read so: their `__dict__` is the plain one.
-    object.getattr("__dict__").ok()?.cast_into::<PyDict>().ok()?.get_item(name).ok()?
+    crate::render::instance_dict(object)?.get_item(name).ok()?
 }
 
 /// Whether an `except` clause with this operand catches the exception, as CPython decides it.
