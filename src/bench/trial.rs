@@ -8,14 +8,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 use protocol::{CrashStatus, HealProposal, Reply, Request, ResumeAction, VerdictKind};
 use tempfile::TempDir;
 use tools::ToolError;
 
 use super::environment::{Interpreters, prepare};
 use super::instance::{Instance, Plan};
+use super::running::{Running, end_group};
 use super::score::Score;
 use crate::client::{Client, unexpected};
 use crate::error::{Error, Result};
@@ -32,6 +31,8 @@ pub(crate) struct Bench {
     pub(crate) interpreters: Interpreters,
     /// The user.
     pub(crate) uid: u32,
+    /// The programs that run now.
+    pub(crate) running: Running,
     /// Which heals are applied.
     pub(crate) plan: Plan,
 }
@@ -74,7 +75,10 @@ fn attempt(bench: &Bench, instance: &Instance) -> Result<Score> {
         gave_up: false,
         notes: Vec::new(),
     };
-    let status = healer.attend(&mut child, started)?;
+    bench.running.started(child.id());
+    let status = healer.attend(&mut child, started);
+    bench.running.ended(child.id());
+    let status = status?;
     let seconds = started.elapsed().as_secs_f64();
 
     let stdout = place.read("stdout")?;
@@ -200,9 +204,7 @@ impl Healer<'_> {
                 return Ok(Some(status));
             }
             if started.elapsed() > HANG {
-                let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
-                // It may have ended just now.
-                let _ = killpg(group, Signal::SIGKILL);
+                end_group(child.id());
                 child.wait().map_err(lost)?;
                 self.notes.push(format!("killed after {} s", HANG.as_secs()));
                 return Ok(None);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::run::search_path;
-use crate::bench::{self, Bench, Interpreters, Score};
+use crate::bench::{self, Bench, Interpreters, Running, Score};
 use crate::error::{Error, Result};
 use crate::folders::Places;
 use crate::render::Done;
@@ -78,12 +78,14 @@ pub(crate) fn run(args: &Args) -> Result<Done> {
             found: Mutex::new(HashMap::new()),
         },
         uid: places.uid,
+        running: Running::default(),
         plan: bench::read_plan(&args.heals)?,
     };
     let jobs = args
         .jobs
         .or_else(|| thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
+    bench.running.ends_on_signals();
     let scores = run_all(&bench, &instances, jobs);
     Ok(Done::ok(if args.json {
         format!("{:#}", bench::json(&scores))
