@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::gate::{self, Written};
 use crate::interpret::{self, Flow};
 use crate::journal::{self, Healed};
+use crate::passing::Site;
 use crate::plan::{Plan, Route};
 use crate::render::{self, FrameAt};
 use crate::resume::Action;
@@ -35,7 +36,9 @@ struct Checked {
 
 /// What the paused thread does once a heal has been applied.
 pub(crate) struct Resumption {
-    /// Where the frame goes on.
+    /// The frame that goes on.
+    pub(crate) frame: Py<PyAny>,
+    /// Where it goes on.
     pub(crate) action: Action,
     /// The heal.
     pub(crate) heal_id: String,
@@ -47,34 +50,67 @@ pub(crate) struct Resumption {
     pub(crate) evidence: String,
 }
 
-/// Checks and applies heals in the crashed frame.
-pub(crate) struct Healer<'py> {
+/// A frame in which healing code can run.
+struct Target<'py> {
+    index: usize,
     frame: Bound<'py, PyAny>,
     location: Location,
+    plan: Plan,
+}
+
+/// Checks and applies heals in the frames of a crash.
+pub(crate) struct Healer<'py> {
+    /// The crashed frame first.
+    targets: Vec<Target<'py>>,
     exception: String,
     crash_id: String,
-    plan: Plan,
     checked: HashMap<String, Checked>,
     attempts: Vec<HealRecord>,
 }
 
 impl<'py> Healer<'py> {
-    /// Prepares for heals in the crashed frame.
-    pub(crate) fn new(at: &FrameAt<'py>, exception: &str, crash_id: &str) -> PyResult<Self> {
+    /// Prepares for heals in the frames of the stack that have a handler of ours on the exception's way.
+    pub(crate) fn new(
+        stack: &[FrameAt<'py>],
+        sites: &[Site],
+        exception: &str,
+        crash_id: &str,
+    ) -> PyResult<Self> {
+        let mut targets = Vec::new();
+        for at in stack {
+            let address = at.frame.as_ptr() as usize;
+            if let Some(site) = sites.iter().find(|site| site.frame == address) {
+                targets.push(Target {
+                    index: at.index,
+                    frame: at.frame.clone(),
+                    location: render::location(at),
+                    plan: Plan::of(at, site.offset)?,
+                });
+            }
+        }
         Ok(Self {
-            frame: at.frame.clone(),
-            location: render::location(at),
+            targets,
             exception: exception.to_owned(),
             crash_id: crash_id.to_owned(),
-            plan: Plan::of(at)?,
             checked: HashMap::new(),
             attempts: Vec::new(),
         })
     }
 
-    /// The resume actions, each with what it will do.
+    /// The resume actions in the crashed frame, each with what it will do.
     pub(crate) fn offers(&self) -> Vec<ActionOffer> {
-        self.plan.offers()
+        self.targets.first().map(|target| target.plan.offers()).unwrap_or_default()
+    }
+
+    fn target(&self, index: usize) -> Result<&Target<'py>, Failure> {
+        self.targets.iter().find(|target| target.index == index).ok_or_else(|| {
+            let known: Vec<String> = self.targets.iter().map(|target| target.index.to_string()).collect();
+            Failure::new(
+                FailureKind::UnknownPlace,
+                format!("frame {index} cannot be healed: the exception meets no handler of ours in it"),
+                format!("frames that can be healed: {}", known.join(", ")),
+            )
+        })
     }
 
     /// The heals that were tried here.
@@ -84,13 +120,6 @@ impl<'py> Healer<'py> {
 
     /// Checks a heal and leaves the program as it was.
     pub(crate) fn check(&mut self, proposal: &HealProposal) -> Result<Check, Failure> {
-        if proposal.frame != 0 {
-            return Err(Failure::new(
-                FailureKind::BadRequest,
-                format!("healing code runs in the crashed frame, not in frame {}", proposal.frame),
-                "leave `frame` out; reach other frames' objects through the values that this frame holds",
-            ));
-        }
         let check = self.look_at(proposal)?;
         let outcome = match &check.heal_id {
             Some(_) => "checked, not applied".to_owned(),
@@ -104,7 +133,8 @@ impl<'py> Healer<'py> {
     }
 
     fn look_at(&mut self, proposal: &HealProposal) -> Result<Check, Failure> {
-        let program = match self.read(proposal)? {
+        let target = self.target(proposal.frame)?;
+        let program = match read(proposal, &target.frame)? {
             Ok(program) => program,
             Err(violations) => {
                 let reason = match &violations[..] {
@@ -115,7 +145,7 @@ impl<'py> Healer<'py> {
                 return Ok(Check { violations, ..denied("healcore", &rule, reason, String::new()) });
             }
         };
-        let run = match interpret::run(&program, &self.frame, &gate::Calls, &interpret::Limits::default()) {
+        let run = match interpret::run(&program, &target.frame, &gate::Calls, &interpret::Limits::default()) {
             Ok(run) => run,
             Err(error) => {
                 let (rule, line) = (error.rule().to_owned(), error.line());
@@ -126,7 +156,7 @@ impl<'py> Healer<'py> {
         let changes = run.changes();
         let printed = run.printed();
         let written = run.written();
-        let route = self.route(proposal, run.flow());
+        let route = target.route(proposal, run.flow());
         drop(run);
         let route = match route {
             Ok(route) => route,
@@ -134,7 +164,7 @@ impl<'py> Healer<'py> {
                 return Ok(Check { changes, printed, ..denied("jump", "", no_jump.message, no_jump.hint) });
             }
         };
-        if let Some(verdict) = gate::verdict_on_writes(self.frame.py(), &written) {
+        if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
             return Ok(Check { changes, printed, effect: route.effect, ..with_verdict(verdict) });
         }
         let heal_id = format!("h-{}", &crate::announce::new_crash_id()[2..]);
@@ -149,71 +179,6 @@ impl<'py> Healer<'py> {
             expires_s: GOOD_FOR.as_secs(),
             ..with_verdict(allowed())
         })
-    }
-
-    /// Reads code and value into one program; the inner error holds the rules that they break.
-    fn read(&self, proposal: &HealProposal) -> Result<Result<Program, Vec<Refusal>>, Failure> {
-        let options = interpret::options(&self.frame);
-        let checked = healcore::check(&proposal.code, &options);
-        let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
-        let value = match (&proposal.value, proposal.then) {
-            (None, _) => None,
-            (Some(_), then) if then != Some(ResumeAction::Return) => {
-                return Err(Failure::new(
-                    FailureKind::BadRequest,
-                    "`value` is only for `then: return`",
-                    "leave `value` out, or choose return",
-                ));
-            }
-            (Some(text), _) => {
-                let checked = healcore::check_expression(text, &options);
-                violations.extend(checked.violations.into_iter().map(|violation| {
-                    let refusal = refusal(violation);
-                    Refusal { message: format!("in `value`: {}", refusal.message), ..refusal }
-                }));
-                checked.expression
-            }
-        };
-        let Some(mut program) = checked.program.filter(|_| violations.is_empty()) else {
-            return Ok(Err(violations));
-        };
-        let goes_on_itself = program.body.iter().any(goes_on_itself);
-        match (proposal.then, goes_on_itself) {
-            (Some(then), true) => Err(Failure::new(
-                FailureKind::BadRequest,
-                format!("the code says where to go on (return, break or continue), and so does `then: {}`", then.as_str()),
-                "give only one of them",
-            )),
-            (None, false) => Err(Failure::new(
-                FailureKind::BadRequest,
-                "nothing says where to go on",
-                "give `then`: next, retry, line (with `line`), return (with `value`) or raise",
-            )),
-            _ => {
-                if let Some(value) = value {
-                    let span = value.span;
-                    program.body.push(Stmt { span, kind: StmtKind::Return(Some(value)) });
-                }
-                Ok(Ok(program))
-            }
-        }
-    }
-
-    fn route(&self, proposal: &HealProposal, flow: &Flow<'py>) -> Result<Route, crate::control::NoJump> {
-        match flow {
-            Flow::Return(value) => self.plan.return_value(value),
-            Flow::Break => self.plan.break_loop(),
-            Flow::Continue => self.plan.continue_loop(),
-            Flow::End => match proposal.then {
-                Some(ResumeAction::Next) => self.plan.next(),
-                Some(ResumeAction::Retry) => self.plan.retry(),
-                Some(ResumeAction::Line) => self.plan.line(proposal.line),
-                Some(ResumeAction::Return) => self.plan.return_value(self.frame.py().None().bind(self.frame.py())),
-                // `read` lets only code through that goes on itself where `then` is absent; it did not reach its
-                // own return here, so the exception stands.
-                Some(ResumeAction::Raise) | None => Ok(self.plan.raise()),
-            },
-        }
     }
 
     /// Applies a checked heal, once.
@@ -234,16 +199,17 @@ impl<'py> Healer<'py> {
                 "call check_heal again with the same code",
             ));
         }
-        let mut run = interpret::run(&checked.program, &self.frame, &gate::Calls, &interpret::Limits::default())
+        let target = self.target(checked.proposal.frame)?;
+        let mut run = interpret::run(&checked.program, &target.frame, &gate::Calls, &interpret::Limits::default())
             .map_err(|error| {
                 let message = format!("{} (line {} of the healing code)", error.message(), error.line());
                 Failure::new(FailureKind::HealFailed, message, format!("nothing was changed; {}", error.hint()))
             })?;
-        let route = self
+        let route = target
             .route(&checked.proposal, run.flow())
             .map_err(|no_jump| Failure::new(FailureKind::JumpRefused, no_jump.message, no_jump.hint))?;
         let written = run.written();
-        if let Some(verdict) = gate::verdict_on_writes(self.frame.py(), &written) {
+        if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
             return Err(Failure::new(FailureKind::NotAllowed, verdict.reason, "nothing was changed; heal another place"));
         }
         let changes = run.changes();
@@ -264,7 +230,7 @@ impl<'py> Healer<'py> {
         if !matches!(route.action, Action::Raise) {
             journal::note_heal(Healed {
                 exception: self.exception.clone(),
-                place: crate::crashes::place(&self.location),
+                place: crate::crashes::place(&target.location),
                 changes: changes.iter().map(in_words).collect(),
                 effect: route.effect.clone(),
             });
@@ -275,9 +241,80 @@ impl<'py> Healer<'py> {
             action: route.action,
             heal_id: heal_id.to_owned(),
             written,
-            location: route.line.map(|line| Location { line, ..self.location.clone() }),
+            location: route.line.map(|line| Location { line, ..target.location.clone() }),
+            frame: target.frame.clone().unbind(),
             evidence,
         })
+    }
+}
+
+impl<'py> Target<'py> {
+    fn route(&self, proposal: &HealProposal, flow: &Flow<'py>) -> Result<Route, crate::control::NoJump> {
+        match flow {
+            Flow::Return(value) => self.plan.return_value(value),
+            Flow::Break => self.plan.break_loop(),
+            Flow::Continue => self.plan.continue_loop(),
+            Flow::End => match proposal.then {
+                Some(ResumeAction::Next) => self.plan.next(),
+                Some(ResumeAction::Retry) => self.plan.retry(),
+                Some(ResumeAction::Line) => self.plan.line(proposal.line),
+                Some(ResumeAction::Return) => self.plan.return_value(self.frame.py().None().bind(self.frame.py())),
+                // `read` lets only code through that goes on itself where `then` is absent; it did not reach its
+                // own return here, so the exception stands.
+                Some(ResumeAction::Raise) | None => Ok(self.plan.raise()),
+            },
+        }
+    }
+}
+
+/// Reads code and value into one program; the inner error holds the rules that they break.
+fn read(
+    proposal: &HealProposal,
+    frame: &Bound<'_, PyAny>,
+) -> Result<Result<Program, Vec<Refusal>>, Failure> {
+    let options = interpret::options(frame);
+    let checked = healcore::check(&proposal.code, &options);
+    let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
+    let value = match (&proposal.value, proposal.then) {
+        (None, _) => None,
+        (Some(_), then) if then != Some(ResumeAction::Return) => {
+            return Err(Failure::new(
+                FailureKind::BadRequest,
+                "`value` is only for `then: return`",
+                "leave `value` out, or choose return",
+            ));
+        }
+        (Some(text), _) => {
+            let checked = healcore::check_expression(text, &options);
+            violations.extend(checked.violations.into_iter().map(|violation| {
+                let refusal = refusal(violation);
+                Refusal { message: format!("in `value`: {}", refusal.message), ..refusal }
+            }));
+            checked.expression
+        }
+    };
+    let Some(mut program) = checked.program.filter(|_| violations.is_empty()) else {
+        return Ok(Err(violations));
+    };
+    let goes_on_itself = program.body.iter().any(goes_on_itself);
+    match (proposal.then, goes_on_itself) {
+        (Some(then), true) => Err(Failure::new(
+            FailureKind::BadRequest,
+            format!("the code says where to go on (return, break or continue), and so does `then: {}`", then.as_str()),
+            "give only one of them",
+        )),
+        (None, false) => Err(Failure::new(
+            FailureKind::BadRequest,
+            "nothing says where to go on",
+            "give `then`: next, retry, line (with `line`), return (with `value`) or raise",
+        )),
+        _ => {
+            if let Some(value) = value {
+                let span = value.span;
+                program.body.push(Stmt { span, kind: StmtKind::Return(Some(value)) });
+            }
+            Ok(Ok(program))
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn pause(
     why: &str,
 ) -> PyResult<bool> {
     let deadline = Instant::now() + Duration::from_secs(state::settings().timeout_s);
-    let mut paused = Paused::new(exception, frame, why)?;
+    let mut paused = Paused::new(exception, frame, sites, why)?;
     if let Err(error) = socket::listen() {
         state::complain(&format!(
             "cannot pause, since the socket folder {} cannot be used: {error}",
@@ -73,11 +73,12 @@ pub(crate) fn pause(
     crashes::end(&crash_id, status);
     match end {
         End::Resume(resumption) => {
-            let goes_on = resume::go_on(exception, frame, sites, resumption.action)?;
+            let target = resumption.frame.bind(py);
+            let goes_on = resume::go_on(exception, frame, sites, target, resumption.action)?;
             if status == CrashStatus::Released {
                 passing::release(exception)?;
             } else {
-                gate::arm(exception, frame, resumption.written, &resumption.heal_id)?;
+                gate::arm(exception, target, resumption.written, &resumption.heal_id)?;
             }
             Ok(goes_on)
         }
@@ -96,7 +97,12 @@ pub(crate) fn pause(
 }
 
 impl<'a, 'py> Paused<'a, 'py> {
-    fn new(exception: &'a Bound<'py, PyAny>, frame: &Bound<'py, PyAny>, why: &'a str) -> PyResult<Self> {
+    fn new(
+        exception: &'a Bound<'py, PyAny>,
+        frame: &Bound<'py, PyAny>,
+        sites: &[Site],
+        why: &'a str,
+    ) -> PyResult<Self> {
         let (stack, below) = read_stack(exception, frame)?;
         let (exception_type, message) = render::exception_summary(exception);
         let location = render::location(&stack[0]);
@@ -118,7 +124,7 @@ impl<'a, 'py> Paused<'a, 'py> {
             held_by: None,
         };
         let exception_line = format!("{}: {}", summary.exception_type, summary.message);
-        let healer = Healer::new(&stack[0], &exception_line, &summary.crash_id)?;
+        let healer = Healer::new(&stack, sites, &exception_line, &summary.crash_id)?;
         Ok(Self { exception, summary, why, stack, below, healer })
     }
 

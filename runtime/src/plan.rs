@@ -1,4 +1,4 @@
-//! The resume actions of one crash: which can be, what each will do, and where its jump lands.
+//! The resume actions of one frame: which can be, what each will do, and where its jump lands.
 
 use protocol::ActionOffer;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ pub(crate) struct Route {
     pub(crate) notes: Vec<String>,
 }
 
-/// What can be done in the crashed frame.
+/// What can be done in one frame.
 pub(crate) struct Plan {
     function: String,
     /// Whether the frame is a function's: a module or class body returns nothing.
@@ -34,12 +34,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads the crashed frame and its source.
-    pub(crate) fn of(at: &FrameAt<'_>) -> PyResult<Self> {
+    /// Reads a frame and its source; `site` is the handler of ours where the exception is, or will arrive.
+    pub(crate) fn of(at: &FrameAt<'_>, site: u32) -> PyResult<Self> {
         let frame = &at.frame;
         let code = frame.getattr("f_code")?;
         let landings = Landings::of(frame)?;
-        let here = landings.at_site(frame.getattr("f_lasti")?.extract()?);
+        let here = landings.at_site(site);
         let name: String = code.getattr("co_name")?.extract()?;
         let filename: String = code.getattr("co_filename")?.extract()?;
         let source = render::source(frame.py(), &filename);

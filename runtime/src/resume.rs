@@ -4,7 +4,8 @@
 //! and `continue` are jumps: at the line event of `JUMP_LINE`, the last instruction of our handler, `frame.f_lineno`
 //! is assigned, under a location table in which only the landing has a line.
 //! `return` lets the exception unwind the frame's own blocks, with their cleanup, to the handler of ours that stands
-//! outermost in the frame, and jumps from there to the function's `return HOOK.value`.
+//! outermost in the frame, and jumps from there to the function's `return HOOK.value`. An action in an outer frame
+//! waits in the same way until the exception arrives there.
 
 use std::cell::RefCell;
 
@@ -27,12 +28,11 @@ pub(crate) enum Action {
     Raise,
 }
 
-/// A frame that unwinds to its outermost handler of ours in order to return.
-struct Returning {
-    exception: usize,
-    frame: usize,
-    outermost: Site,
-    value: Py<PyAny>,
+/// An action that waits for the exception to arrive at a handler of ours further out.
+struct Waiting {
+    exception: Py<PyAny>,
+    site: Site,
+    action: Action,
 }
 
 /// A jump that waits for its line event.
@@ -42,61 +42,80 @@ struct Armed {
 }
 
 thread_local! {
-    static RETURNING: RefCell<Option<Returning>> = const { RefCell::new(None) };
+    static WAITING: RefCell<Option<Waiting>> = const { RefCell::new(None) };
     static RETURN_VALUE: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
     static ARMED: RefCell<Option<Armed>> = const { RefCell::new(None) };
 }
 
-/// Carries out an action in the paused frame; returns whether the exception goes on for now.
+/// Carries out an action in a frame of the stack; returns whether the exception goes on for now.
 ///
-/// `sites` are the handlers of ours that the exception would meet, the asking one first.
+/// `sites` are the handlers of ours that the exception would meet, the asking one first. Frames within `target`
+/// unwind with their cleanup before the action takes place, and so do the target's own blocks where it returns.
 pub(crate) fn go_on(
     exception: &Bound<'_, PyAny>,
     frame: &Bound<'_, PyAny>,
     sites: &[Site],
+    target: &Bound<'_, PyAny>,
     action: Action,
 ) -> PyResult<bool> {
-    match action {
-        Action::Next => Ok(false),
-        Action::Raise => Ok(true),
-        Action::Jump(offset) => arm(frame, offset).map(|()| false),
-        Action::Return(value) => {
-            let here = sites[0];
-            let outermost = sites.iter().rev().find(|site| site.frame == here.frame).copied().unwrap_or(here);
-            let exception_address = exception.as_ptr() as usize;
-            RETURNING.set(Some(Returning { exception: exception_address, frame: here.frame, outermost, value }));
-            Ok(at_site(exception, frame, here)?.unwrap_or(true))
-        }
+    if matches!(action, Action::Raise) {
+        return Ok(true);
     }
+    let address = target.as_ptr() as usize;
+    let mut of_target = sites.iter().copied().filter(|site| site.frame == address);
+    let site = match &action {
+        Action::Return(_) => of_target.next_back(),
+        Action::Next | Action::Jump(_) | Action::Raise => of_target.next(),
+    };
+    let Some(site) = site else {
+        state::complain("the heal's frame has no handler on the exception's way, so the exception goes on");
+        return Ok(true);
+    };
+    if site == sites[0] {
+        return act(frame, action);
+    }
+    WAITING.set(Some(Waiting { exception: exception.clone().unbind(), site, action }));
+    Ok(true)
 }
 
-/// What a handler of ours does in a frame that is on its way to return; `None` in every other frame.
+/// What a handler of ours does while an action waits for the exception to arrive; `None` where it is not concerned.
 pub(crate) fn at_site(
     exception: &Bound<'_, PyAny>,
     frame: &Bound<'_, PyAny>,
     site: Site,
 ) -> PyResult<Option<bool>> {
-    let is_ours = |returning: &Returning| returning.exception == exception.as_ptr() as usize;
-    let returning = RETURNING.take();
-    match returning {
-        Some(returning) if returning.outermost == site && is_ours(&returning) => {
-            RETURN_VALUE.set(Some(returning.value));
-            match Landings::of(frame)?.epilogue {
-                Some(epilogue) => arm(frame, epilogue).map(|()| Some(false)),
-                // The check offers `return` only where there is an epilogue.
-                None => Ok(Some(true)),
-            }
-        }
-        Some(returning) if returning.frame == site.frame && is_ours(&returning) => {
-            RETURNING.set(Some(returning));
-            Ok(Some(true))
-        }
-        // The frame was left by other means, or cleanup code of another frame runs meanwhile.
-        returning => {
-            RETURNING.set(returning);
-            Ok(None)
-        }
+    let Some(waiting) = WAITING.take() else { return Ok(None) };
+    if !comes_from(exception, waiting.exception.bind(exception.py())) {
+        // Cleanup code on the way raised something of its own.
+        WAITING.set(Some(waiting));
+        return Ok(None);
     }
+    if waiting.site == site {
+        return act(frame, waiting.action).map(Some);
+    }
+    WAITING.set(Some(waiting));
+    Ok(Some(true))
+}
+
+fn act(frame: &Bound<'_, PyAny>, action: Action) -> PyResult<bool> {
+    match action {
+        Action::Next => Ok(false),
+        Action::Raise => Ok(true),
+        Action::Jump(offset) => arm(frame, offset).map(|()| false),
+        Action::Return(value) => match Landings::of(frame)?.epilogue {
+            Some(epilogue) => {
+                RETURN_VALUE.set(Some(value));
+                arm(frame, epilogue).map(|()| false)
+            }
+            // The check offers `return` only where there is an epilogue.
+            None => Ok(true),
+        },
+    }
+}
+
+/// Whether it is this exception, or one that CPython made of it on the way, as a generator makes of StopIteration.
+fn comes_from(exception: &Bound<'_, PyAny>, original: &Bound<'_, PyAny>) -> bool {
+    exception.is(original) || exception.getattr("__cause__").is_ok_and(|cause| cause.is(original))
 }
 
 /// The value for `return HOOK.value`, once.
