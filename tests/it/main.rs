@@ -1,5 +1,6 @@
 //! End to end.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod architecture;
 mod run;
 mod serve;
