@@ -206,7 +206,8 @@ impl Healer<'_> {
             if started.elapsed() > HANG {
                 end_group(child.id());
                 child.wait().map_err(lost)?;
-                self.notes.push(format!("killed after {} s", HANG.as_secs()));
+                let notes = format!("killed after {} s and {} pauses", HANG.as_secs(), self.n_pauses);
+                self.notes.push(notes);
                 return Ok(None);
             }
             // Until its first pause there is no socket; while it ends, none that answers.
@@ -300,11 +301,11 @@ fn ending(status: Option<ExitStatus>, stderr: &str) -> String {
     let Some(status) = status else {
         return String::new();
     };
-    let last = stderr
-        .lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or("")
-        .trim();
+    // What healmcp itself says begins with its name and goes on indented, as a traceback does.
+    let is_last_word = |line: &&str| {
+        !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !line.starts_with("healmcp: ")
+    };
+    let last = stderr.lines().rfind(is_last_word).unwrap_or("");
     let last: String = last.chars().take(160).collect();
     match (status.code(), status.signal()) {
         (Some(0), _) => String::new(),
@@ -341,6 +342,21 @@ fn difference(expected: &[u8], found: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_word_is_the_program_s_own() {
+        let check = |code: i32, stderr: &str, expect: &str| {
+            assert_eq!(ending(Some(ExitStatus::from_raw(code)), stderr), expect);
+        };
+        let report = "healmcp: this run was healed once\n  KeyError at f\n  journal: /j\n";
+        check(
+            1 << 8,
+            &format!("Traceback (most recent call last):\n  File\nKeyError: 'x'\n{report}"),
+            "exit code 1: KeyError: 'x'",
+        );
+        check(9, report, "ended by signal 9: ");
+        check(0, "anything", "");
+    }
 
     #[test]
     fn the_first_difference_is_named() {
