@@ -222,6 +222,9 @@ impl Healer<'_> {
 
     fn heal(&mut self, crash_id: &str) {
         let Some(proposal) = self.next_heal() else {
+            if self.n_used > 0 && !self.gave_up {
+                self.notes.push(format!("pause {} has no heal", self.n_pauses));
+            }
             self.abort(crash_id, "no heal is planned for this pause");
             return;
         };
@@ -268,7 +271,8 @@ impl Healer<'_> {
             let violation = first.map_or_else(String::new, |first| {
                 format!(", line {}: {}", first.line, first.message)
             });
-            ToolError::input(format!("{} {}{violation}", verdict.rule, verdict.reason), "")
+            let told = format!("{} {}{violation}", verdict.rule, verdict.reason);
+            ToolError::input(told.trim_start(), "")
         };
         let heal_id = check
             .heal_id
