@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use healguard::{Denial, Protected, ReasonId};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple};
+use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple, PyType};
 
 use crate::frames::{self, minor_version};
 use crate::heal::{converted, policy};
-use crate::interpret::{CallPolicy, Decision};
+use crate::interpret::{CallPolicy, Decision, Run};
 use crate::layout::UnstartedFrame;
 use crate::{evaluation, monitoring};
 
@@ -35,6 +35,24 @@ pub(crate) struct Written {
     pub(crate) attribute: Option<(Py<PyAny>, String)>,
     /// What was written; `None` where something was removed.
     pub(crate) value: Option<Py<PyAny>>,
+}
+
+/// What a heal wrote.
+pub(crate) fn written(run: &Run<'_>) -> Vec<Written> {
+    let names = run.written_names();
+    let values = run.written_values().into_iter().map(|(place, value)| Written {
+        name: names.contains(&place).then(|| place.clone()),
+        place,
+        attribute: None,
+        value: Some(value.unbind()),
+    });
+    let attributes = run.written_attributes().into_iter().map(|(owner, name)| Written {
+        place: name.clone(),
+        name: None,
+        attribute: Some((owner.unbind(), name)),
+        value: None,
+    });
+    values.chain(attributes).collect()
 }
 
 /// A heal whose values are in the program.
@@ -66,16 +84,12 @@ impl CallPolicy for Calls {
         if let Some(protected) = protected_callable(callable) {
             let reason = ReasonId::ProtectedCallInHeal.reason();
             return Decision::Refuse {
-                rule: ReasonId::ProtectedCallInHeal.as_str(),
+                rule: ReasonId::ProtectedCallInHeal.as_str().to_owned(),
                 message: format!("{}: {path} is {}", reason.message, protected.name()),
                 help: reason.help.to_owned(),
             };
         }
-        Decision::Refuse {
-            rule: "HC801",
-            message: format!("{path} is a function of the program, which healing code does not call"),
-            help: "write the values that it would have made, and let the program make its own calls".to_owned(),
-        }
+        Decision::refuse_program_call(path)
     }
 
     fn in_scope(&self, object: &Bound<'_, PyAny>) -> bool {
@@ -99,7 +113,9 @@ fn protected_callable(callable: &Bound<'_, PyAny>) -> Option<&'static Protected>
 pub(crate) fn verdict_on_writes(py: Python<'_>, written: &[Written]) -> Option<protocol::Verdict> {
     for write in written {
         let Some((owner, name)) = &write.attribute else { continue };
-        for class in owner.bind(py).get_type().mro().iter() {
+        let owner = owner.bind(py);
+        let class = owner.cast::<PyType>().map_or_else(|_| owner.get_type(), Bound::clone);
+        for class in class.mro().iter() {
             let text = |name: &str| class.getattr(name).ok()?.extract::<String>().ok();
             let (Some(module), Some(qualified_name)) = (text("__module__"), text("__qualname__")) else { continue };
             if let Some(protected) = policy().matching_attribute(&module, &qualified_name, name) {

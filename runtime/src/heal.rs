@@ -16,7 +16,8 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::gate::{self, Written};
-use crate::interpret::{self, Flow};
+use crate::frame_names;
+use crate::interpret::{self, Flow, HealError};
 use crate::journal::{self, Healed};
 use crate::passing::Site;
 use crate::plan::{Plan, Route};
@@ -148,16 +149,16 @@ impl<'py> Healer<'py> {
         let run = match interpret::run(&program, &target.frame, &gate::Calls, &interpret::Limits::default()) {
             Ok(run) => run,
             Err(error) => {
-                let (rule, line) = (error.rule().to_owned(), error.line());
-                let reason = format!("{} (line {line} of the healing code)", error.message());
-                return Ok(denied("run", &rule, reason, error.hint().to_owned()));
+                let rule = error.rule().unwrap_or_default().to_owned();
+                return Ok(denied("run", &rule, what(&error), error.hint));
             }
         };
-        let changes = run.changes();
-        let printed = run.printed();
-        let written = run.written();
-        let route = target.route(proposal, run.flow());
-        drop(run);
+        let changes = run.changes().to_vec();
+        let printed = render::redacted(run.printed());
+        let written = gate::written(&run);
+        let temporary = run.temporary_names();
+        let route = target.route(proposal, &run.flow);
+        run.rollback().map_err(|error| internal(&error))?;
         let route = match route {
             Ok(route) => route,
             Err(no_jump) => {
@@ -175,7 +176,7 @@ impl<'py> Healer<'py> {
             changes,
             printed,
             effect: route.effect,
-            notes: route.notes,
+            notes: route.notes.into_iter().chain(note_of_temporary(&temporary)).collect(),
             expires_s: GOOD_FOR.as_secs(),
             ..with_verdict(allowed())
         })
@@ -200,19 +201,18 @@ impl<'py> Healer<'py> {
             ));
         }
         let target = self.target(checked.proposal.frame)?;
-        let mut run = interpret::run(&checked.program, &target.frame, &gate::Calls, &interpret::Limits::default())
+        let run = interpret::run(&checked.program, &target.frame, &gate::Calls, &interpret::Limits::default())
             .map_err(|error| {
-                let message = format!("{} (line {} of the healing code)", error.message(), error.line());
-                Failure::new(FailureKind::HealFailed, message, format!("nothing was changed; {}", error.hint()))
+                Failure::new(FailureKind::HealFailed, what(&error), format!("nothing was changed; {}", error.hint))
             })?;
         let route = target
-            .route(&checked.proposal, run.flow())
+            .route(&checked.proposal, &run.flow)
             .map_err(|no_jump| Failure::new(FailureKind::JumpRefused, no_jump.message, no_jump.hint))?;
-        let written = run.written();
+        let written = gate::written(&run);
         if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
             return Err(Failure::new(FailureKind::NotAllowed, verdict.reason, "nothing was changed; heal another place"));
         }
-        let changes = run.changes();
+        let changes = run.changes().to_vec();
         journal::write(
             "resume",
             json!({
@@ -220,7 +220,7 @@ impl<'py> Healer<'py> {
                 "changes": changes, "effect": route.effect,
             }),
         );
-        run.commit().map_err(|error| {
+        run.commit(&target.frame).map_err(|error| {
             Failure::new(
                 FailureKind::HealFailed,
                 format!("writing to the frame failed: {error}"),
@@ -272,7 +272,7 @@ fn read(
     proposal: &HealProposal,
     frame: &Bound<'_, PyAny>,
 ) -> Result<Result<Program, Vec<Refusal>>, Failure> {
-    let options = interpret::options(frame);
+    let options = frame_names::options(frame).map_err(|error| internal(&error))?;
     let checked = healcore::check(&proposal.code, &options);
     let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
     let value = match (&proposal.value, proposal.then) {
@@ -316,6 +316,39 @@ fn read(
             Ok(Ok(program))
         }
     }
+}
+
+/// What a run of healing code ended in, in words.
+fn what(error: &HealError) -> String {
+    if error.line == 0 { error.message.clone() } else { format!("{} (line {} of the healing code)", error.message, error.line) }
+}
+
+fn note_of_temporary(names: &[String]) -> Option<String> {
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("no code of the frame reads {names}: gone with the healing code"))
+}
+
+fn internal(error: &PyErr) -> Failure {
+    Failure::new(
+        FailureKind::Internal,
+        format!("reading the program failed: {error}"),
+        "the pause goes on: try again, and report this",
+    )
+}
+
+/// Evaluates an expression in a frame; it can change nothing.
+pub(crate) fn evaluate<'py>(text: &str, frame: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    let options = frame_names::options(frame).map_err(|error| internal(&error))?;
+    let checked = healcore::check_expression(text, &options);
+    if let Some(violation) = checked.violations.first() {
+        let message = format!("{}: {}", violation.rule, violation.message);
+        return Err(Failure::new(FailureKind::BadRequest, message, violation.help.clone()));
+    }
+    let Some(expression) = checked.expression else {
+        return Err(Failure::new(FailureKind::BadRequest, "there is no expression", "write one, such as `rows[0]`"));
+    };
+    interpret::evaluate(&expression, frame, &gate::Calls, &interpret::Limits::default())
+        .map_err(|error| Failure::new(FailureKind::HealFailed, error.message, error.hint))
 }
 
 fn in_words(change: &StateChange) -> String {

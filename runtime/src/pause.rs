@@ -15,7 +15,7 @@ use crate::heal::{Healer, Resumption};
 use crate::passing::{self, Site};
 use crate::render::{self, FrameAt};
 use crate::resume::{self, Action};
-use crate::{announce, gate, interpret, journal, scope, socket, state};
+use crate::{announce, gate, heal, journal, scope, socket, state};
 
 /// How often a paused thread looks for signals.
 const TICK: Duration = Duration::from_millis(50);
@@ -115,7 +115,7 @@ impl<'a, 'py> Paused<'a, 'py> {
             location,
             pid: std::process::id(),
             thread: thread.extract().unwrap_or_default(),
-            command: state::settings().command.clone(),
+            command: state::settings().command.iter().map(|word| render::redacted(word)).collect(),
             root: state::settings().scope.root.clone(),
             journal: journal::path().display().to_string(),
             paused_at: journal::now() as u64,
@@ -249,7 +249,7 @@ impl<'a, 'py> Paused<'a, 'py> {
         user_repr: bool,
     ) -> Result<Reply, Failure> {
         let at = self.frame(frame)?;
-        let value = interpret::evaluate_text(expression, &at.frame)?;
+        let value = heal::evaluate(expression, &at.frame)?;
         let rendered = if user_repr {
             render::user_repr(&value, max_chars).map_err(|error| failed(&error))?
         } else {

@@ -6,6 +6,7 @@ use protocol::StateChange;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyList, PySet, PyString, PyType};
 
+use crate::gate::Written;
 use crate::render;
 
 use super::native;
@@ -71,8 +72,8 @@ pub(super) struct Journal<'py> {
     changes: Vec<Change<'py>>,
     change_at: HashMap<(usize, String), usize>,
     n_untold: usize,
-    values: Vec<(String, Bound<'py, PyAny>)>,
-    value_at: HashSet<(String, usize)>,
+    writes: Vec<Written>,
+    write_at: HashMap<(String, usize), usize>,
 }
 
 /// What is shown for nothing.
@@ -175,16 +176,34 @@ impl<'py> Journal<'py> {
         self.changes.push(change());
     }
 
-    /// Remembers a value that the heal wrote, by the name of its place.
-    pub(super) fn wrote(&mut self, name: &str, value: &Bound<'py, PyAny>) {
-        if self.value_at.insert((name.to_owned(), value.as_ptr() as usize)) {
-            self.values.push((name.to_owned(), value.clone()));
-        }
+    /// Remembers a value that the heal wrote, by its place; `None` where something was removed.
+    pub(super) fn wrote(&mut self, place: &str, value: Option<&Bound<'py, PyAny>>) {
+        self.wrote_attribute(place, None, value);
     }
 
-    /// All values that were written, each with the name of its place.
-    pub(super) fn values(&self) -> &[(String, Bound<'py, PyAny>)] {
-        &self.values
+    /// Remembers a write to an attribute with its owner.
+    pub(super) fn wrote_attribute(
+        &mut self,
+        place: &str,
+        attribute: Option<(&Bound<'py, PyAny>, &str)>,
+        value: Option<&Bound<'py, PyAny>>,
+    ) {
+        let at = (place.to_owned(), value.map_or(0, |value| value.as_ptr() as usize));
+        if self.write_at.contains_key(&at) && attribute.is_none() {
+            return;
+        }
+        self.write_at.insert(at, self.writes.len());
+        self.writes.push(Written {
+            place: place.to_owned(),
+            name: None,
+            attribute: attribute.map(|(owner, name)| (owner.clone().unbind(), name.to_owned())),
+            value: value.map(|value| value.clone().unbind()),
+        });
+    }
+
+    /// All writes to live objects, in order.
+    pub(super) fn writes(&self) -> &[Written] {
+        &self.writes
     }
 
     /// Whether nothing was written to live objects.

@@ -1,1 +1,261 @@
 //! Runs checked HealCore over the live objects, with a journal of every write.
+//!
+//! Names are written aside and reach the frame with [`Run::commit`]; attributes, items and containers are written at
+//! once and taken back by [`Run::rollback`], which also happens where a run fails or is dropped.
+
+mod stop;
+mod limits;
+mod policy;
+mod world;
+mod native;
+mod statics;
+mod vet;
+mod names;
+mod journal;
+mod interpreter;
+mod statements;
+mod targets;
+mod expressions;
+mod operators;
+mod guards;
+mod attributes;
+mod items;
+mod iteration;
+mod calls;
+mod builtins;
+mod methods;
+mod members;
+mod replay;
+mod strings;
+mod regex;
+mod text;
+pub(crate) mod probe;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use healcore::tree;
+use protocol::StateChange;
+use pyo3::prelude::*;
+
+use crate::frames::{self, NamePlace};
+use crate::gate::Written;
+
+pub(crate) use limits::Limits;
+pub(crate) use policy::{CallPolicy, Decision};
+pub(crate) use text::{evaluate_text, options};
+pub(crate) use stop::{HealError, HealErrorKind};
+
+use interpreter::{Interpreter, Mode};
+use journal::{Journal, UNSET, render};
+use names::Name;
+use stop::{Stop, rule};
+
+/// How a heal ended.
+#[derive(Debug)]
+pub(crate) enum Flow<'py> {
+    /// At its end.
+    End,
+    /// `return`: the crashed function returns this.
+    Return(Bound<'py, PyAny>),
+    /// `break`: out of the loop of the crashed frame.
+    Break,
+    /// `continue`: the next round of the loop of the crashed frame.
+    Continue,
+}
+
+/// A heal that ran to its end, and what it has changed. Dropped without a commit, it takes everything back.
+pub(crate) struct Run<'py> {
+    flow: Flow<'py>,
+    frame: Bound<'py, PyAny>,
+    journal: Journal<'py>,
+    names: Vec<Name<'py>>,
+    changes: Vec<StateChange>,
+    printed: String,
+    is_open: bool,
+}
+
+/// Runs a heal in a frame. After an error everything is as it was.
+pub(crate) fn run<'py>(
+    program: &tree::Program,
+    frame: &Bound<'py, PyAny>,
+    policy: &dyn CallPolicy,
+    limits: &Limits,
+) -> Result<Run<'py>, HealError> {
+    let mut interpreter = start(frame, Mode::Heal, policy, limits)?;
+    let outcome = guarded(&mut interpreter, |interpreter| interpreter.program(program));
+    let mut journal = std::mem::take(&mut interpreter.journal);
+    match outcome {
+        Ok(flow) => {
+            let Interpreter { names, printed, .. } = interpreter;
+            let names = names.into_written();
+            let changes = all_changes(&journal, &names);
+            let flow = match flow {
+                statements::Flow::Return(value) => Flow::Return(value),
+                statements::Flow::ResumeBreak => Flow::Break,
+                statements::Flow::ResumeContinue => Flow::Continue,
+                // The checker leaves no `break` outside a loop of the heal.
+                statements::Flow::Normal | statements::Flow::Break | statements::Flow::Continue => Flow::End,
+            };
+            Ok(Run { flow, frame: frame.clone(), journal, names, changes, printed, is_open: true })
+        }
+        Err(stop) => Err(undone(frame, stop, &mut journal)),
+    }
+}
+
+/// Evaluates an expression in a frame; it can write nothing.
+pub(crate) fn evaluate<'py>(
+    expr: &tree::Expr,
+    frame: &Bound<'py, PyAny>,
+    policy: &dyn CallPolicy,
+    limits: &Limits,
+) -> Result<Bound<'py, PyAny>, HealError> {
+    let mut interpreter = start(frame, Mode::Read, policy, limits)?;
+    let outcome = guarded(&mut interpreter, |interpreter| interpreter.expr(expr).map_err(|stop| stop.at(expr.span.line)));
+    let mut journal = std::mem::take(&mut interpreter.journal);
+    match outcome {
+        Ok(value) if journal.is_empty() => Ok(value),
+        Ok(_) => {
+            let stop = Stop::refused(rule::PURE, "the expression writes to the program's state", "write it as healing code");
+            Err(undone(frame, stop, &mut journal))
+        }
+        Err(stop) => Err(undone(frame, stop, &mut journal)),
+    }
+}
+
+fn start<'a, 'py>(
+    frame: &Bound<'py, PyAny>,
+    mode: Mode,
+    policy: &'a dyn CallPolicy,
+    limits: &Limits,
+) -> Result<Interpreter<'a, 'py>, HealError> {
+    Interpreter::new(frame, mode, policy, limits).map_err(|error| Stop::from(error).into_error(frame.py()))
+}
+
+/// No panic leaves the interpreter: it would end the program.
+fn guarded<'a, 'py, T>(
+    interpreter: &mut Interpreter<'a, 'py>,
+    work: impl FnOnce(&mut Interpreter<'a, 'py>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    catch_unwind(AssertUnwindSafe(|| work(interpreter))).unwrap_or_else(|panic| {
+        let what = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_default();
+        Err(Stop::limit(rule::PANIC, format!("the interpreter failed: {what}"), "write the code another way"))
+    })
+}
+
+fn undone(frame: &Bound<'_, PyAny>, stop: Stop, journal: &mut Journal<'_>) -> HealError {
+    let py = frame.py();
+    let mut error = stop.into_error(py);
+    if let Err(failure) = journal.rollback() {
+        let failure = failure.value(py).get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        error.hint = format!("{}; taking the changes back failed with {failure}", error.hint);
+    }
+    error
+}
+
+fn all_changes(journal: &Journal<'_>, names: &[Name<'_>]) -> Vec<StateChange> {
+    let mut changes = journal.told();
+    for name in names {
+        let kind = match name.place {
+            NamePlace::Local => "name",
+            NamePlace::Global => "global",
+            NamePlace::Temporary => continue,
+        };
+        if name.old.as_ref().is_some_and(|old| old.is(&name.value)) {
+            continue;
+        }
+        changes.push((
+            name.line,
+            StateChange {
+                kind: kind.to_owned(),
+                place: name.name.clone(),
+                old: name.old.as_ref().map_or_else(|| UNSET.to_owned(), |old| render(&name.name, old)),
+                new: render(&name.name, &name.value),
+                heal_line: name.line,
+            },
+        ));
+    }
+    // In the order of the heal's lines, as far as the last write to a place tells it.
+    changes.sort_by_key(|(line, _)| *line);
+    changes.into_iter().map(|(_, change)| change).collect()
+}
+
+impl<'py> Run<'py> {
+    /// How it ended.
+    pub(crate) fn flow(&self) -> &Flow<'py> {
+        &self.flow
+    }
+
+    /// What was changed, with the values as they were when the heal ended.
+    pub(crate) fn changes(&self) -> Vec<StateChange> {
+        self.changes.clone()
+    }
+
+    /// What it printed.
+    pub(crate) fn printed(&self) -> String {
+        self.printed.clone()
+    }
+
+    /// Every place that was written, with its value: the names of the frame, then the rest in order.
+    pub(crate) fn written(&self) -> Vec<Written> {
+        let names = self.names.iter().filter(|name| name.place != NamePlace::Temporary).map(|name| Written {
+            place: name.name.clone(),
+            name: Some(name.name.clone()),
+            attribute: None,
+            value: Some(name.value.clone().unbind()),
+        });
+        let py = self.frame.py();
+        names.chain(self.journal.writes().iter().map(|write| copied(py, write))).collect()
+    }
+
+    /// Names that were written but that nothing in the frame reads: they are gone with the heal.
+    pub(crate) fn temporary_names(&self) -> Vec<String> {
+        let names = self.names.iter().filter(|name| name.place == NamePlace::Temporary);
+        names.map(|name| name.name.clone()).collect()
+    }
+
+    /// Takes everything back, and says whether that worked.
+    pub(crate) fn rollback(mut self) -> PyResult<()> {
+        self.is_open = false;
+        self.journal.rollback()
+    }
+
+    /// Writes the names to the frame and keeps everything else. Where that fails, the names are restored, and
+    /// dropping the run takes back the rest.
+    pub(crate) fn commit(&mut self) -> PyResult<()> {
+        for (position, name) in self.names.iter().enumerate() {
+            if let Err(error) = frames::assign(&self.frame, name.place, &name.name, &name.value) {
+                for done in self.names[..position].iter().rev() {
+                    if let Some(old) = &done.old {
+                        frames::assign(&self.frame, done.place, &done.name, old)?;
+                    }
+                }
+                return Err(error);
+            }
+        }
+        self.is_open = false;
+        self.journal.commit();
+        Ok(())
+    }
+}
+
+fn copied(py: Python<'_>, write: &Written) -> Written {
+    Written {
+        place: write.place.clone(),
+        name: write.name.clone(),
+        attribute: write.attribute.as_ref().map(|(owner, name)| (owner.clone_ref(py), name.clone())),
+        value: write.value.as_ref().map(|value| value.clone_ref(py)),
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            // There is nobody to tell: the state is restored as far as it can be.
+            drop(self.journal.rollback());
+        }
+    }
+}

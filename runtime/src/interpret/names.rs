@@ -12,7 +12,7 @@ use crate::frames::{self, NamePlace};
 use super::stop::Eval;
 
 /// A name that the heal wrote.
-pub(super) struct Written<'py> {
+pub(super) struct Name<'py> {
     pub(super) name: String,
     pub(super) place: NamePlace,
     pub(super) old: Option<Bound<'py, PyAny>>,
@@ -29,7 +29,7 @@ pub(super) struct Names<'py> {
     /// The variables of the function; nothing for a module or a class body, whose names live in a mapping.
     locals: Option<HashSet<String>>,
     globals_of_heal: HashSet<String>,
-    written: Vec<Written<'py>>,
+    written: Vec<Name<'py>>,
     written_at: HashMap<String, usize>,
     read: HashMap<String, Option<Bound<'py, PyAny>>>,
     scopes: Vec<Scope<'py>>,
@@ -187,7 +187,7 @@ impl<'py> Names<'py> {
             NamePlace::Temporary => None,
         };
         self.written_at.insert(name.to_owned(), self.written.len());
-        self.written.push(Written { name: name.to_owned(), place, old, value, line });
+        self.written.push(Name { name: name.to_owned(), place, old, value, line });
         Ok(())
     }
 
@@ -197,7 +197,7 @@ impl<'py> Names<'py> {
     }
 
     /// What was written, in the order of the first writes.
-    pub(super) fn into_written(self) -> Vec<Written<'py>> {
+    pub(super) fn into_written(self) -> Vec<Name<'py>> {
         self.written
     }
 

@@ -208,6 +208,11 @@ impl<'py> Facts<'py> {
         self.world.native_callables.iter().any(|known| class.is(known))
     }
 
+    /// Whether a module's classes are plain data that listed types inherit from.
+    pub(super) fn is_data_base(&self, module: &str) -> bool {
+        world::is_data_module(module)
+    }
+
     /// Whether a Python function belongs to the plain data of the standard library.
     pub(super) fn is_library_function(&self, value: &Bound<'py, PyAny>) -> bool {
         if !value.get_type().is(&self.world.function) {

@@ -1,0 +1,129 @@
+//! The state of one run.
+
+use std::collections::HashMap;
+
+use healcore::tree;
+use pyo3::prelude::*;
+
+use super::journal::Journal;
+use super::limits::{Limits, Meter};
+use super::names::Names;
+use super::policy::{CallPolicy, Decision};
+use super::regex::Watchdog;
+use super::statics::Facts;
+use super::stop::{Eval, Stop, rule};
+
+/// Whether a run may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A heal.
+    Heal,
+    /// An expression that only reads.
+    Read,
+}
+
+/// An iterator that the heal made, and what it draws from.
+#[derive(Clone)]
+pub(super) struct OwnIterator<'py> {
+    pub(super) _kept: Bound<'py, PyAny>,
+    pub(super) sources: Vec<Bound<'py, PyAny>>,
+}
+
+/// Runs a checked tree.
+pub(super) struct Interpreter<'a, 'py> {
+    pub(super) py: Python<'py>,
+    pub(super) mode: Mode,
+    policy: &'a dyn CallPolicy,
+    pub(super) meter: Meter,
+    pub(super) names: Names<'py>,
+    pub(super) journal: Journal<'py>,
+    pub(super) facts: Facts<'py>,
+    /// The exceptions that enclosing `except` clauses handle, the innermost last.
+    pub(super) handled: Vec<PyErr>,
+    pub(super) printed: String,
+    pub(super) iterators: HashMap<usize, OwnIterator<'py>>,
+    /// Containers whose keys are known to be plain, with their length then.
+    pub(super) plain_keys: HashMap<usize, (Bound<'py, PyAny>, usize)>,
+    pub(super) watchdog: Watchdog,
+    /// The line that runs.
+    pub(super) line: u32,
+}
+
+impl<'a, 'py> Interpreter<'a, 'py> {
+    pub(super) fn new(
+        frame: &Bound<'py, PyAny>,
+        mode: Mode,
+        policy: &'a dyn CallPolicy,
+        limits: &Limits,
+    ) -> PyResult<Self> {
+        let py = frame.py();
+        Ok(Self {
+            py,
+            mode,
+            policy,
+            meter: Meter::new(limits),
+            names: Names::new(frame)?,
+            journal: Journal::default(),
+            facts: Facts::new(py)?,
+            handled: Vec::new(),
+            printed: String::new(),
+            iterators: HashMap::new(),
+            plain_keys: HashMap::new(),
+            watchdog: Watchdog::default(),
+            line: 0,
+        })
+    }
+
+    /// Asks the policy whether code of the program may run; what was known of the state is forgotten.
+    pub(super) fn program_call(&mut self, callable: &Bound<'py, PyAny>, path: &str) -> Eval<()> {
+        match self.policy.program_call(callable, path) {
+            Decision::Allow => {
+                self.names.forget();
+                self.facts.forget();
+                self.plain_keys.clear();
+                Ok(())
+            }
+            Decision::Refuse { rule, message, help } => Err(Stop::refused(rule, message, help)),
+        }
+    }
+
+    /// Whether classes and modules of the program may be changed.
+    pub(super) fn in_scope(&self, object: &Bound<'py, PyAny>) -> bool {
+        self.policy.in_scope(object)
+    }
+
+    /// Refuses a write where only reads are allowed.
+    pub(super) fn may_write(&self, what: &str) -> Eval<()> {
+        match self.mode {
+            Mode::Heal => Ok(()),
+            Mode::Read => Err(Stop::refused(
+                rule::PURE,
+                format!("{what} changes the program's state, and this expression may only read"),
+                "make a copy, or write it as healing code",
+            )),
+        }
+    }
+
+    /// The iterator, if the heal made it.
+    pub(super) fn own_iterator(&self, object: &Bound<'py, PyAny>) -> Option<&OwnIterator<'py>> {
+        self.iterators.get(&(object.as_ptr() as usize))
+    }
+
+    /// Remembers an iterator that the heal made.
+    pub(super) fn adopt(&mut self, iterator: &Bound<'py, PyAny>, sources: &[Bound<'py, PyAny>]) {
+        let own = OwnIterator { _kept: iterator.clone(), sources: sources.to_vec() };
+        self.iterators.insert(iterator.as_ptr() as usize, own);
+    }
+
+    /// Counts a new value and gives it back.
+    pub(super) fn made(&mut self, object: Bound<'py, PyAny>) -> Eval<Bound<'py, PyAny>> {
+        self.meter.created(&object)?;
+        Ok(object)
+    }
+
+    /// Runs a whole heal.
+    pub(super) fn program(&mut self, program: &tree::Program) -> Eval<super::statements::Flow<'py>> {
+        self.names.declare(&program.body);
+        self.block(&program.body)
+    }
+}

@@ -1,0 +1,118 @@
+//! A way for end-to-end tests to run HealCore in a frame of theirs.
+
+use healcore::{Options, PythonMinor, check, check_expression};
+use protocol::StateChange;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::frames;
+
+use super::{CallPolicy, Decision, Flow, HealError, HealErrorKind, Limits, evaluate, run};
+
+/// Adds the functions to the extension module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_probe_run, module)?)?;
+    module.add_function(wrap_pyfunction!(_probe_evaluate, module)?)
+}
+
+/// Everything is in scope; program calls are allowed where the test says so.
+struct TestPolicy {
+    allows_calls: bool,
+}
+
+impl CallPolicy for TestPolicy {
+    fn program_call(&self, _callable: &Bound<'_, PyAny>, path: &str) -> Decision {
+        if self.allows_calls { Decision::Allow } else { Decision::refuse_program_call(path) }
+    }
+
+    fn in_scope(&self, object: &Bound<'_, PyAny>) -> bool {
+        let module = object.getattr("__module__").or_else(|_| object.getattr("__name__"));
+        let module = module.and_then(|module| module.extract::<String>()).unwrap_or_default();
+        !matches!(module.as_str(), "builtins" | "collections" | "json" | "datetime" | "decimal" | "math" | "re")
+    }
+}
+
+fn options(py: Python<'_>, allows_calls: bool) -> Options {
+    Options {
+        allow_empty: true,
+        program_calls: if allows_calls { healcore::ProgramCalls::Allow } else { healcore::ProgramCalls::Refuse },
+        python_minor: PythonMinor(frames::minor_version(py)),
+        ..Options::default()
+    }
+}
+
+/// Checks and runs a heal in a frame, and answers with JSON. `end` is `commit` or `rollback`.
+#[pyfunction]
+#[pyo3(signature = (code, frame, end="commit", allow_calls=false))]
+fn _probe_run(py: Python<'_>, code: &str, frame: &Bound<'_, PyAny>, end: &str, allow_calls: bool) -> PyResult<String> {
+    let checked = check(code, &options(py, allow_calls));
+    let Some(program) = checked.program else {
+        let violations: Vec<Value> = checked.violations.iter().map(|violation| json!(violation)).collect();
+        return Ok(json!({"outcome": "violations", "violations": violations}).to_string());
+    };
+    let policy = TestPolicy { allows_calls: allow_calls };
+    let mut done = match run(&program, frame, &policy, &Limits::default()) {
+        Ok(done) => done,
+        Err(error) => return Ok(shown(&error).to_string()),
+    };
+    let changes: Vec<StateChange> = done.changes();
+    let written: Vec<String> = done.written().into_iter().map(|written| written.place).collect();
+    let (flow, value) = match done.flow() {
+        Flow::End => ("end", None),
+        Flow::Return(value) => ("return", Some(value.repr()?.to_string())),
+        Flow::Break => ("break", None),
+        Flow::Continue => ("continue", None),
+    };
+    let answer = json!({
+        "outcome": "ran",
+        "flow": flow,
+        "value": value,
+        "printed": done.printed(),
+        "temporary": done.temporary_names(),
+        "written": written,
+        "changes": changes,
+    });
+    match end {
+        "commit" => done.commit()?,
+        "drop" => drop(done),
+        _ => done.rollback()?,
+    }
+    Ok(answer.to_string())
+}
+
+/// Checks and evaluates an expression in a frame; gives JSON and the value.
+#[pyfunction]
+fn _probe_evaluate<'py>(
+    py: Python<'py>,
+    code: &str,
+    frame: &Bound<'py, PyAny>,
+) -> PyResult<(String, Option<Bound<'py, PyAny>>)> {
+    let checked = check_expression(code, &options(py, false));
+    let Some(expression) = checked.expression else {
+        let violations: Vec<Value> = checked.violations.iter().map(|violation| json!(violation)).collect();
+        return Ok((json!({"outcome": "violations", "violations": violations}).to_string(), None));
+    };
+    match evaluate(&expression, frame, &TestPolicy { allows_calls: false }, &Limits::default()) {
+        Ok(value) => Ok((json!({"outcome": "ran"}).to_string(), Some(value))),
+        Err(error) => Ok((shown(&error).to_string(), None)),
+    }
+}
+
+fn shown(error: &HealError) -> Value {
+    let (kind, exception) = match &error.kind {
+        HealErrorKind::Raised { exception } => ("raised", Some(exception.clone())),
+        HealErrorKind::Limit { .. } => ("limit", None),
+        HealErrorKind::Refused { .. } => ("refused", None),
+        HealErrorKind::Unsupported => ("unsupported", None),
+    };
+    json!({
+        "outcome": "error",
+        "kind": kind,
+        "exception": exception,
+        "rule": error.rule(),
+        "message": error.message(),
+        "hint": error.hint(),
+        "line": error.line(),
+    })
+}
+
