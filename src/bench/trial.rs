@@ -100,8 +100,7 @@ fn attempt(bench: &Bench, instance: &Instance) -> Result<Score> {
     Ok(Score {
         id: instance.id.clone(),
         paused: healer.n_pauses > 0,
-        proceeded: status.is_some_and(|status| status.success())
-            && !stderr.contains("Traceback (most recent call last)"),
+        proceeded: status.is_some_and(|status| status.success()) && !has_traceback(&stderr),
         correct,
         seconds,
         why: why.join("; "),
@@ -301,6 +300,13 @@ impl Healer<'_> {
     }
 }
 
+/// A traceback begins a line; the report of a healed run may quote the text of one.
+fn has_traceback(stderr: &str) -> bool {
+    stderr
+        .lines()
+        .any(|line| line.starts_with("Traceback (most recent call last)"))
+}
+
 fn ending(status: Option<ExitStatus>, stderr: &str) -> String {
     let Some(status) = status else {
         return String::new();
@@ -360,6 +366,14 @@ mod tests {
         );
         check(9, report, "ended by signal 9: ");
         check(0, "anything", "");
+    }
+
+    #[test]
+    fn a_traceback_that_is_quoted_is_none() {
+        assert!(has_traceback("x\nTraceback (most recent call last):\n  File\n"));
+        assert!(!has_traceback(
+            "    changed: lines: ['Traceback (most recent call last):']\n"
+        ));
     }
 
     #[test]
