@@ -100,10 +100,7 @@ pub(super) fn between<'py>(
     if caller_code.qualified_name == "Handle._run" && module_name(caller) == "asyncio.events" {
         return if code.is_resumable() { tasks::after_current_task(frame.py()) } else { Ok(Between::Passes) };
     }
-    Ok(match swallowed_by_caller(frame, code, caller, &caller_code, exception)? {
-        Some(why) => Between::Swallowed(why),
-        None => Between::Passes,
-    })
+    by_caller(frame, code, caller, &caller_code, exception)
 }
 
 /// The outermost frame of a thread: what started it?
@@ -119,18 +116,18 @@ fn outermost<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Between<'p
     })
 }
 
-/// C code that the caller runs, if it swallows this exception.
-fn swallowed_by_caller(
-    frame: &Bound<'_, PyAny>,
+/// What C code that the caller runs does with the exception.
+fn by_caller<'py>(
+    frame: &Bound<'py, PyAny>,
     code: &Code,
-    caller: &Bound<'_, PyAny>,
+    caller: &Bound<'py, PyAny>,
     caller_code: &Code,
-    exception: &Bound<'_, PyAny>,
-) -> PyResult<Option<String>> {
+    exception: &Bound<'py, PyAny>,
+) -> PyResult<Between<'py>> {
     // SAFETY: the frame belongs to the running stack: `caller` is its `f_back`.
     let is_called_by_c = Layout::of(frame.py()).is_none_or(|layout| unsafe { layout.is_called_by_c(frame) });
     if !is_called_by_c {
-        return Ok(None);
+        return Ok(Between::Passes);
     }
     let name = code.qualified_name.rsplit('.').next().unwrap_or_default();
     let site = CallSite::of(caller, caller_code)?;
@@ -156,7 +153,25 @@ fn swallowed_by_caller(
             name == "__del__" && !by_name || calls_back(caller, caller_code)?
         }
     };
-    Ok(swallowed.then(|| format!("C code called by {} swallows it", caller_code.qualified_name)))
+    if swallowed {
+        return Ok(Between::Swallowed(format!("C code called by {} swallows it", caller_code.qualified_name)));
+    }
+    if has_no && matches!(name, "__getattr__" | "__getattribute__") && !asks_for(frame, code, &site) {
+        // Imports, abstract classes, copies and much else only look whether there is such an attribute.
+        return Ok(Between::Unknown(format!("C code called by {} may only ask for it", caller_code.qualified_name)));
+    }
+    Ok(Between::Passes)
+}
+
+/// Whether the caller itself reads the attribute that the frame was asked for.
+fn asks_for(frame: &Bound<'_, PyAny>, code: &Code, site: &CallSite<'_>) -> bool {
+    let asked = code.n_arguments.checked_sub(1).and_then(|last| code.locals.get(last));
+    let asked = asked.and_then(|name| static_read::local(frame, name)).and_then(|name| name.extract::<String>().ok());
+    match site {
+        CallSite::Attribute(attribute) => asked.is_none_or(|asked| asked == *attribute),
+        CallSite::Named { name: "getattr", n_arguments } => *n_arguments == 2,
+        CallSite::Named { .. } | CallSite::Loop | CallSite::Frees | CallSite::Other => false,
+    }
 }
 
 /// Whether the class of the method's first argument has a `__getattr__`.
@@ -223,16 +238,26 @@ impl<'a> CallSite<'a> {
     }
 }
 
-/// The load with which a call's source begins: its index, and the index of the call.
+/// The load of what a call calls, or of the object whose method it calls.
 fn first_load(caller: &Bound<'_, PyAny>, code: &Code, call: usize) -> PyResult<Option<usize>> {
+    let is_load = |op: Op| matches!(op, Op::LoadGlobal | Op::LoadName | Op::LoadLocal);
+    // Where all arguments are plain loads, counting them is enough.
+    let mut wanted = code.instructions[call].argument + 1;
+    for index in (0..call).rev() {
+        match code.instructions[index].op {
+            op if is_load(op) || op == Op::LoadConst => wanted -= 1,
+            Op::LoadAttr | Op::Nop => {}
+            _ => break,
+        }
+        if wanted == 0 {
+            return Ok(Some(index));
+        }
+    }
+    // Elsewhere the source tells: it starts where the call's does.
     let starts = code.starts(caller)?;
     let start = |index: usize| starts.get(code.instructions[index].offset as usize / 2).copied().flatten();
     let Some(call_start) = start(call) else { return Ok(None) };
-    let loads = |index: &usize| {
-        matches!(code.instructions[*index].op, Op::LoadGlobal | Op::LoadName | Op::LoadLocal)
-            && start(*index) == Some(call_start)
-    };
-    Ok((0..call).rev().find(loads))
+    Ok((0..call).rev().find(|index| is_load(code.instructions[*index].op) && start(*index) == Some(call_start)))
 }
 
 /// The plain name that a call calls.

@@ -26,6 +26,8 @@ pub(crate) struct Code {
     pub(crate) qualified_name: String,
     /// `co_flags`.
     pub(crate) flags: u32,
+    /// `co_argcount`.
+    pub(crate) n_arguments: usize,
     attribute_flag: bool,
     starts: OnceLock<Vec<Option<(u32, u32)>>>,
     // Keeps the code object alive, so that its address names it alone.
@@ -108,6 +110,7 @@ impl Code {
             constants: object.getattr("co_consts")?.cast_into::<PyTuple>()?.unbind(),
             qualified_name: object.getattr("co_qualname")?.extract()?,
             flags: object.getattr("co_flags")?.extract()?,
+            n_arguments: object.getattr("co_argcount")?.extract()?,
             attribute_flag: attribute_has_flag(py),
             starts: OnceLock::new(),
             _object: object.clone().unbind(),
