@@ -282,7 +282,8 @@ impl<'py> Interpreter<'_, 'py> {
             _ => self.store_in_instance(object, &facts, &key, value)?,
         };
         let line = self.line;
-        self.journal.wrote_attribute(&place, Some((object, name)), Some(value));
+        self.journal.wrote(&place, value);
+        self.journal.wrote_attribute(object, name);
         self.journal.tell(object, name, || Change {
             kind: "attribute",
             place,

@@ -122,7 +122,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         match index {
             Index::Value(value) => self.expr(value),
             Index::Slice(slice) => {
-                let mut bound = |this: &mut Self, bound: &Option<Expr>| match bound {
+                let bound = |this: &mut Self, bound: &Option<Expr>| match bound {
                     Some(bound) => this.expr(bound),
                     None => Ok(py.None().into_bound(py)),
                 };

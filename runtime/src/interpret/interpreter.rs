@@ -83,7 +83,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 self.plain_keys.clear();
                 Ok(())
             }
-            Decision::Refuse { rule, message, help } => Err(Stop::refused(rule, message, help)),
+            Decision::Refuse { rule, message, help } => Err(Stop::refused(&rule, message, help)),
         }
     }
 

@@ -226,7 +226,7 @@ impl<'py> Interpreter<'_, 'py> {
         self.save(container, text)?;
         container.set_item(index, value)?;
         self.told_mutation(container, text, old);
-        self.journal.wrote(text, Some(value));
+        self.journal.wrote(text, value);
         Ok(())
     }
 
@@ -314,7 +314,9 @@ impl<'py> Interpreter<'_, 'py> {
     ) {
         let shown = render("", index);
         let secret = super::statics::text(index).unwrap_or_else(|| text.to_owned());
-        self.journal.wrote(&format!("{text}[{shown}]"), new);
+        if let Some(new) = new {
+            self.journal.wrote(&format!("{text}[{shown}]"), new);
+        }
         let line = self.line;
         self.journal.tell(container, &shown, || Change {
             kind: "item",

@@ -6,7 +6,6 @@ use protocol::StateChange;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyList, PySet, PyString, PyType};
 
-use crate::gate::Written;
 use crate::render;
 
 use super::native;
@@ -72,8 +71,9 @@ pub(super) struct Journal<'py> {
     changes: Vec<Change<'py>>,
     change_at: HashMap<(usize, String), usize>,
     n_untold: usize,
-    writes: Vec<Written>,
-    write_at: HashMap<(String, usize), usize>,
+    values: Vec<(String, Bound<'py, PyAny>)>,
+    value_at: HashSet<(String, usize)>,
+    attributes: Vec<(Bound<'py, PyAny>, String)>,
 }
 
 /// What is shown for nothing.
@@ -176,34 +176,29 @@ impl<'py> Journal<'py> {
         self.changes.push(change());
     }
 
-    /// Remembers a value that the heal wrote, by its place; `None` where something was removed.
-    pub(super) fn wrote(&mut self, place: &str, value: Option<&Bound<'py, PyAny>>) {
-        self.wrote_attribute(place, None, value);
-    }
-
-    /// Remembers a write to an attribute with its owner.
-    pub(super) fn wrote_attribute(
-        &mut self,
-        place: &str,
-        attribute: Option<(&Bound<'py, PyAny>, &str)>,
-        value: Option<&Bound<'py, PyAny>>,
-    ) {
-        let at = (place.to_owned(), value.map_or(0, |value| value.as_ptr() as usize));
-        if self.write_at.contains_key(&at) && attribute.is_none() {
-            return;
+    /// Remembers a value that the heal wrote, by its place.
+    pub(super) fn wrote(&mut self, place: &str, value: &Bound<'py, PyAny>) {
+        if self.value_at.insert((place.to_owned(), value.as_ptr() as usize)) {
+            self.values.push((place.to_owned(), value.clone()));
         }
-        self.write_at.insert(at, self.writes.len());
-        self.writes.push(Written {
-            place: place.to_owned(),
-            name: None,
-            attribute: attribute.map(|(owner, name)| (owner.clone().unbind(), name.to_owned())),
-            value: value.map(|value| value.clone().unbind()),
-        });
     }
 
-    /// All writes to live objects, in order.
-    pub(super) fn writes(&self) -> &[Written] {
-        &self.writes
+    /// Remembers an attribute that the heal wrote.
+    pub(super) fn wrote_attribute(&mut self, owner: &Bound<'py, PyAny>, name: &str) {
+        let is_known = self.attributes.iter().any(|(known, its_name)| known.is(owner) && its_name == name);
+        if !is_known {
+            self.attributes.push((owner.clone(), name.to_owned()));
+        }
+    }
+
+    /// All values that were written, each with its place.
+    pub(super) fn values(&self) -> &[(String, Bound<'py, PyAny>)] {
+        &self.values
+    }
+
+    /// All attributes that were written, each with its owner.
+    pub(super) fn attributes(&self) -> &[(Bound<'py, PyAny>, String)] {
+        &self.attributes
     }
 
     /// Whether nothing was written to live objects.

@@ -246,7 +246,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         }
         self.save(&list, &place)?;
         if let Some(value) = values.positional.get(1) {
-            self.journal.wrote(&place, Some(value));
+            self.journal.wrote(&place, value);
         }
         let value = self.call_values(callable, values)?;
         self.told_mutation(&list, &place, old);

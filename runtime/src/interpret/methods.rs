@@ -419,7 +419,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             self.save(object, place)?;
         }
         for value in values.all() {
-            self.journal.wrote(place, Some(value));
+            self.journal.wrote(place, value);
         }
         values.positional.insert(0, object.clone());
         let value = self.call_values(function, values)?;

@@ -28,7 +28,6 @@ mod members;
 mod replay;
 mod strings;
 mod regex;
-mod text;
 pub(crate) mod probe;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,11 +37,9 @@ use protocol::StateChange;
 use pyo3::prelude::*;
 
 use crate::frames::{self, NamePlace};
-use crate::gate::Written;
 
 pub(crate) use limits::Limits;
 pub(crate) use policy::{CallPolicy, Decision};
-pub(crate) use text::{evaluate_text, options};
 pub(crate) use stop::{HealError, HealErrorKind};
 
 use interpreter::{Interpreter, Mode};
@@ -65,8 +62,8 @@ pub(crate) enum Flow<'py> {
 
 /// A heal that ran to its end, and what it has changed. Dropped without a commit, it takes everything back.
 pub(crate) struct Run<'py> {
-    flow: Flow<'py>,
-    frame: Bound<'py, PyAny>,
+    /// How it ended.
+    pub(crate) flow: Flow<'py>,
     journal: Journal<'py>,
     names: Vec<Name<'py>>,
     changes: Vec<StateChange>,
@@ -96,7 +93,7 @@ pub(crate) fn run<'py>(
                 // The checker leaves no `break` outside a loop of the heal.
                 statements::Flow::Normal | statements::Flow::Break | statements::Flow::Continue => Flow::End,
             };
-            Ok(Run { flow, frame: frame.clone(), journal, names, changes, printed, is_open: true })
+            Ok(Run { flow, journal, names, changes, printed, is_open: true })
         }
         Err(stop) => Err(undone(frame, stop, &mut journal)),
     }
@@ -184,31 +181,32 @@ fn all_changes(journal: &Journal<'_>, names: &[Name<'_>]) -> Vec<StateChange> {
 }
 
 impl<'py> Run<'py> {
-    /// How it ended.
-    pub(crate) fn flow(&self) -> &Flow<'py> {
-        &self.flow
-    }
-
     /// What was changed, with the values as they were when the heal ended.
-    pub(crate) fn changes(&self) -> Vec<StateChange> {
-        self.changes.clone()
+    pub(crate) fn changes(&self) -> &[StateChange] {
+        &self.changes
     }
 
     /// What it printed.
-    pub(crate) fn printed(&self) -> String {
-        self.printed.clone()
+    pub(crate) fn printed(&self) -> &str {
+        &self.printed
     }
 
-    /// Every place that was written, with its value: the names of the frame, then the rest in order.
-    pub(crate) fn written(&self) -> Vec<Written> {
-        let names = self.names.iter().filter(|name| name.place != NamePlace::Temporary).map(|name| Written {
-            place: name.name.clone(),
-            name: Some(name.name.clone()),
-            attribute: None,
-            value: Some(name.value.clone().unbind()),
-        });
-        let py = self.frame.py();
-        names.chain(self.journal.writes().iter().map(|write| copied(py, write))).collect()
+    /// Every object that was written, with its place: first the names of the frame, then the rest in order.
+    pub(crate) fn written_values(&self) -> Vec<(String, Bound<'py, PyAny>)> {
+        let names = self.names.iter().filter(|name| name.place != NamePlace::Temporary);
+        let names = names.map(|name| (name.name.clone(), name.value.clone()));
+        names.chain(self.journal.values().iter().cloned()).collect()
+    }
+
+    /// The names of the frame that were written.
+    pub(crate) fn written_names(&self) -> Vec<String> {
+        let names = self.names.iter().filter(|name| name.place != NamePlace::Temporary);
+        names.map(|name| name.name.clone()).collect()
+    }
+
+    /// The attributes that were written, each with its owner.
+    pub(crate) fn written_attributes(&self) -> Vec<(Bound<'py, PyAny>, String)> {
+        self.journal.attributes().to_vec()
     }
 
     /// Names that were written but that nothing in the frame reads: they are gone with the heal.
@@ -223,14 +221,13 @@ impl<'py> Run<'py> {
         self.journal.rollback()
     }
 
-    /// Writes the names to the frame and keeps everything else. Where that fails, the names are restored, and
-    /// dropping the run takes back the rest.
-    pub(crate) fn commit(&mut self) -> PyResult<()> {
+    /// Writes the names to the frame and keeps everything else. Where that fails, everything is taken back.
+    pub(crate) fn commit(mut self, frame: &Bound<'py, PyAny>) -> PyResult<()> {
         for (position, name) in self.names.iter().enumerate() {
-            if let Err(error) = frames::assign(&self.frame, name.place, &name.name, &name.value) {
+            if let Err(error) = frames::assign(frame, name.place, &name.name, &name.value) {
                 for done in self.names[..position].iter().rev() {
                     if let Some(old) = &done.old {
-                        frames::assign(&self.frame, done.place, &done.name, old)?;
+                        frames::assign(frame, done.place, &done.name, old)?;
                     }
                 }
                 return Err(error);
@@ -239,15 +236,6 @@ impl<'py> Run<'py> {
         self.is_open = false;
         self.journal.commit();
         Ok(())
-    }
-}
-
-fn copied(py: Python<'_>, write: &Written) -> Written {
-    Written {
-        place: write.place.clone(),
-        name: write.name.clone(),
-        attribute: write.attribute.as_ref().map(|(owner, name)| (owner.clone_ref(py), name.clone())),
-        value: write.value.as_ref().map(|value| value.clone_ref(py)),
     }
 }
 

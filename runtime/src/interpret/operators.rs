@@ -110,7 +110,7 @@ impl<'py> Interpreter<'_, 'py> {
         self.meter.created(&value)?;
         self.plain_keys.remove(&(left.as_ptr() as usize));
         self.told_mutation(left, place, old);
-        self.journal.wrote(place, Some(left));
+        self.journal.wrote(place, left);
         Ok(value)
     }
 

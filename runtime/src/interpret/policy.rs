@@ -12,7 +12,7 @@ pub(crate) enum Decision {
     /// It may not.
     Refuse {
         /// The rule's id.
-        rule: &'static str,
+        rule: String,
         /// What is wrong.
         message: String,
         /// What to write instead.
@@ -24,7 +24,7 @@ impl Decision {
     /// The refusal of any call of the program's code.
     pub(crate) fn refuse_program_call(path: &str) -> Self {
         Self::Refuse {
-            rule: rule::PROGRAM_CALL,
+            rule: rule::PROGRAM_CALL.to_owned(),
             message: format!("`{path}` is code of the program; healing code does not run it"),
             help: "read attributes that are plain values, or write the value that it would give".to_owned(),
         }

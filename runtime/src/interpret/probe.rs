@@ -51,13 +51,13 @@ fn _probe_run(py: Python<'_>, code: &str, frame: &Bound<'_, PyAny>, end: &str, a
         return Ok(json!({"outcome": "violations", "violations": violations}).to_string());
     };
     let policy = TestPolicy { allows_calls: allow_calls };
-    let mut done = match run(&program, frame, &policy, &Limits::default()) {
+    let done = match run(&program, frame, &policy, &Limits::default()) {
         Ok(done) => done,
         Err(error) => return Ok(shown(&error).to_string()),
     };
-    let changes: Vec<StateChange> = done.changes();
-    let written: Vec<String> = done.written().into_iter().map(|written| written.place).collect();
-    let (flow, value) = match done.flow() {
+    let changes: Vec<StateChange> = done.changes().to_vec();
+    let written: Vec<String> = done.written_values().into_iter().map(|(place, _)| place).collect();
+    let (flow, value) = match &done.flow {
         Flow::End => ("end", None),
         Flow::Return(value) => ("return", Some(value.repr()?.to_string())),
         Flow::Break => ("break", None),
@@ -69,11 +69,13 @@ fn _probe_run(py: Python<'_>, code: &str, frame: &Bound<'_, PyAny>, end: &str, a
         "value": value,
         "printed": done.printed(),
         "temporary": done.temporary_names(),
+        "names": done.written_names(),
+        "attributes": done.written_attributes().into_iter().map(|(_, name)| name).collect::<Vec<_>>(),
         "written": written,
         "changes": changes,
     });
     match end {
-        "commit" => done.commit()?,
+        "commit" => done.commit(frame)?,
         "drop" => drop(done),
         _ => done.rollback()?,
     }
@@ -110,9 +112,9 @@ fn shown(error: &HealError) -> Value {
         "kind": kind,
         "exception": exception,
         "rule": error.rule(),
-        "message": error.message(),
-        "hint": error.hint(),
-        "line": error.line(),
+        "message": error.message,
+        "hint": error.hint,
+        "line": error.line,
     })
 }
 

@@ -46,10 +46,14 @@ pub(crate) mod rule {
 /// A heal that did not run to its end; the program is as it was.
 #[derive(Clone, Debug)]
 pub(crate) struct HealError {
-    pub(super) message: String,
-    pub(super) hint: String,
-    pub(super) line: u32,
-    pub(super) kind: HealErrorKind,
+    /// What happened.
+    pub(crate) message: String,
+    /// What to write instead; may be empty.
+    pub(crate) hint: String,
+    /// The line of the heal, 0 where there is none.
+    pub(crate) line: u32,
+    /// Which kind of end it is.
+    pub(crate) kind: HealErrorKind,
 }
 
 /// Which kind of end it is.
@@ -68,33 +72,19 @@ pub(crate) enum HealErrorKind {
     /// It does something that a heal may not do, which only its run could show.
     Refused {
         /// The rule's id.
-        rule: &'static str,
+        rule: String,
     },
     /// It meets something that cannot be taken back.
     Unsupported,
 }
 
 impl HealError {
-    /// Returns what happened.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// Returns what to write instead.
-    pub(crate) fn hint(&self) -> &str {
-        &self.hint
-    }
-
-    /// Returns the line of the heal, 0 where there is none.
-    pub(crate) fn line(&self) -> u32 {
-        self.line
-    }
-
-    /// Returns the id of the broken rule, or nothing where none was broken.
-    pub(crate) fn rule(&self) -> &'static str {
-        match self.kind {
-            HealErrorKind::Limit { rule } | HealErrorKind::Refused { rule } => rule,
-            HealErrorKind::Raised { .. } | HealErrorKind::Unsupported => "",
+    /// Returns the id of the broken rule, where one was broken.
+    pub(crate) fn rule(&self) -> Option<&str> {
+        match &self.kind {
+            HealErrorKind::Limit { rule } => Some(rule),
+            HealErrorKind::Refused { rule } => Some(rule),
+            HealErrorKind::Raised { .. } | HealErrorKind::Unsupported => None,
         }
     }
 }
@@ -135,8 +125,8 @@ impl Stop {
         Self::end(message.into(), hint.into(), HealErrorKind::Limit { rule })
     }
 
-    pub(super) fn refused(rule: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::end(message.into(), hint.into(), HealErrorKind::Refused { rule })
+    pub(super) fn refused(rule: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::end(message.into(), hint.into(), HealErrorKind::Refused { rule: rule.to_owned() })
     }
 
     pub(super) fn unsupported(message: impl Into<String>, hint: impl Into<String>) -> Self {
