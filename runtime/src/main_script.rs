@@ -15,7 +15,7 @@ use crate::evaluation::Evaluation;
 use crate::layout::UnstartedFrame;
 use crate::{compile, scope, state};
 
-/// What the code of the script that is waited for calls its file.
+/// The script that is waited for: its real name, or what CPython calls the text of `-c`.
 static EXPECTED: OnceLock<String> = OnceLock::new();
 
 /// Watches for the main script if it is in scope; modules, folders and archives come by the import system.
@@ -31,7 +31,7 @@ pub(crate) fn expect(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// What the code of `__main__` will call its file, if that is in scope.
+/// The real name of the main script, if that is in scope.
 fn script_name(py: Python<'_>) -> PyResult<Option<String>> {
     let argv = py.import("sys")?.getattr("argv")?.cast_into::<PyList>()?;
     let Some(script) = argv.iter().next().and_then(|first| first.extract::<String>().ok()) else { return Ok(None) };
@@ -39,7 +39,7 @@ fn script_name(py: Python<'_>) -> PyResult<Option<String>> {
         "" | "-m" | "-" => None,
         "-c" => Some("<string>".to_owned()),
         _ if !std::path::Path::new(&script).is_file() => None,
-        _ => scope::is_project_file(&scope::absolute(&script)).then_some(script),
+        _ => Some(scope::absolute(&script)).filter(|script| scope::is_project_file(script)),
     })
 }
 
@@ -74,12 +74,13 @@ enum Ran {
 fn run_script(py: Python<'_>, evaluation: &Evaluation, frame: &UnstartedFrame) -> Ran {
     let Some((code, globals)) = frame.code(py).zip(frame.globals(py)) else { return Ran::NotIt };
     let Some(filename) = EXPECTED.get() else { return Ran::NotIt };
-    if !is_script(&code, &globals, filename).unwrap_or(false) {
+    if !is_main(&code, &globals).unwrap_or(false) {
         return Ran::NotIt;
     }
-    evaluation.install(py, evaluation.default);
+    evaluation.uninstall(py);
+    let Some(own_name) = own_name(&code).filter(|name| scope::absolute(name) == *filename) else { return Ran::NotIt };
     let Some((hooked, empty)) = source(py, filename).and_then(|source| {
-        Some((compile::wrapped(&source, filename)?, empty_module(py).ok()?))
+        Some((compile::wrapped(&source, &own_name)?.code, empty_module(py).ok()?))
     }) else {
         return Ran::NotIt;
     };
@@ -94,10 +95,14 @@ fn run_script(py: Python<'_>, evaluation: &Evaluation, frame: &UnstartedFrame) -
     }
 }
 
-fn is_script(code: &Bound<'_, PyAny>, globals: &Bound<'_, PyAny>, filename: &str) -> PyResult<bool> {
-    Ok(code.getattr("co_name")?.eq("<module>")?
-        && code.getattr("co_filename")?.eq(filename)?
-        && globals.get_item("__name__")?.eq("__main__")?)
+/// Whether the frame is that of `__main__`.
+fn is_main(code: &Bound<'_, PyAny>, globals: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(code.getattr("co_name")?.eq("<module>")? && globals.get_item("__name__")?.eq("__main__")?)
+}
+
+/// What the code calls its file; CPython makes it absolute, and keeps links.
+fn own_name(code: &Bound<'_, PyAny>) -> Option<String> {
+    code.getattr("co_filename").ok()?.extract().ok()
 }
 
 /// The bytes of the script's file, or what stands behind `-c`.

@@ -55,10 +55,11 @@ pub(crate) fn contains_frame(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(module.and_then(|name| name.extract::<String>().ok()).is_some_and(|name| is_included(&name)))
 }
 
-/// The file's absolute name; a script is known by the name that it was started with.
+/// The file's real name, in which the scope's root is written too: absolute, without links and `..`.
 pub(crate) fn absolute(filename: &str) -> String {
     if filename.starts_with('<') {
         return filename.to_owned();
     }
-    std::path::absolute(filename).map_or_else(|_| filename.to_owned(), |path| path.display().to_string())
+    let real = std::fs::canonicalize(filename).or_else(|_| std::path::absolute(filename));
+    real.map_or_else(|_| filename.to_owned(), |path| path.display().to_string())
 }
