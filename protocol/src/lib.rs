@@ -27,3 +27,6 @@ pub const SETTINGS_VARIABLE: &str = "HEALMCP_SETTINGS";
 
 /// The environment variable that switches everything off when it is `0`.
 pub const SWITCH_VARIABLE: &str = "HEALMCP";
+
+/// The environment variable that names a file for [`Settings::decisions`].
+pub const DECISIONS_VARIABLE: &str = "HEALMCP_DECISIONS";

@@ -25,6 +25,9 @@ pub struct Settings {
     pub guard: serde_json::Value,
     /// The command as the user gave it.
     pub command: Vec<String>,
+    /// A file to which each decision to pause is appended instead of pausing: shows that deciding changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<String>,
     /// Names this run in the journal.
     pub session: String,
 }

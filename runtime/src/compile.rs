@@ -19,13 +19,38 @@ pub(crate) const RETURN_LINE: i64 = 1_000_002;
 
 const WRAP_SOURCE: &str = include_str!("python/wrap.py");
 
+/// A module's code with hooks.
+pub(crate) struct Wrapped<'py> {
+    /// The code object.
+    pub(crate) code: Bound<'py, PyAny>,
+    /// Whether CPython's compiler has warnings about the module; ours keeps them to itself.
+    pub(crate) warns: bool,
+}
+
+/// What happens to the tree between wrapping and compiling: `function(tree, source, filename, argument)`.
+pub(crate) struct Transformation<'py> {
+    /// Names what it does, for the cache.
+    pub(crate) key: String,
+    pub(crate) function: Bound<'py, PyAny>,
+    pub(crate) argument: Bound<'py, PyAny>,
+}
+
 /// Returns the module's code with hooks, from the cache or newly compiled.
 ///
 /// `None` where it cannot be had: the caller goes on with CPython's own code, and the reason is kept for `doctor`.
-pub(crate) fn wrapped<'py>(source: &Bound<'py, PyAny>, filename: &str) -> Option<Bound<'py, PyAny>> {
+pub(crate) fn wrapped<'py>(source: &Bound<'py, PyAny>, filename: &str) -> Option<Wrapped<'py>> {
+    transformed(source, filename, None)
+}
+
+/// Like [`wrapped`], with a transformation of the wrapped tree.
+pub(crate) fn transformed<'py>(
+    source: &Bound<'py, PyAny>,
+    filename: &str,
+    transformation: Option<&Transformation<'py>>,
+) -> Option<Wrapped<'py>> {
     let py = source.py();
-    match try_wrapped(source, filename) {
-        Ok(code) => Some(code),
+    match try_wrapped(source, filename, transformation) {
+        Ok(wrapped) => Some(wrapped),
         Err(error) => {
             // A syntax error is the program's own: the import machinery is about to raise it itself.
             if !error.is_instance_of::<pyo3::exceptions::PySyntaxError>(py) {
@@ -36,24 +61,30 @@ pub(crate) fn wrapped<'py>(source: &Bound<'py, PyAny>, filename: &str) -> Option
     }
 }
 
-fn try_wrapped<'py>(source: &Bound<'py, PyAny>, filename: &str) -> PyResult<Bound<'py, PyAny>> {
+fn try_wrapped<'py>(
+    source: &Bound<'py, PyAny>,
+    filename: &str,
+    transformation: Option<&Transformation<'py>>,
+) -> PyResult<Wrapped<'py>> {
     let py = source.py();
     let marshal = py.import("marshal")?;
-    let cache = source.extract::<&[u8]>().ok().map(|bytes| cache_path(py, bytes, filename));
+    let key = transformation.map_or("", |transformation| &transformation.key);
+    let cache = source.extract::<&[u8]>().ok().map(|bytes| cache_path(py, bytes, filename, key));
     let cached = cache.as_ref().and_then(|path| std::fs::read(path).ok());
-    if let Some(code) = cached.and_then(|bytes| marshal.call_method1("loads", (PyBytes::new(py, &bytes),)).ok()) {
-        return with_hook(&code);
+    if let Some(entry) = cached.and_then(|bytes| marshal.call_method1("loads", (PyBytes::new(py, &bytes),)).ok()) {
+        return Ok(Wrapped { code: with_hook(&entry.get_item(0)?)?, warns: entry.get_item(1)?.extract()? });
     }
-    let code = without_hook_line(&compile_with_hooks(source, filename)?)?;
+    let (code, warns) = compile_with_hooks(source, filename, transformation)?;
+    let code = without_hook_line(&code)?;
     if let Some(path) = cache {
-        let bytes = marshal.call_method1("dumps", (&code,))?;
+        let bytes = marshal.call_method1("dumps", ((&code, warns),))?;
         write_cache(&path, bytes.extract()?);
     }
-    with_hook(&code)
+    Ok(Wrapped { code: with_hook(&code)?, warns })
 }
 
 /// Names a cache entry by all that its content depends on.
-fn cache_path(py: Python<'_>, source: &[u8], filename: &str) -> PathBuf {
+fn cache_path(py: Python<'_>, source: &[u8], filename: &str, transformation: &str) -> PathBuf {
     let version = py.version_info();
     let mut hash = Sha256::new();
     hash.update(env!("CARGO_PKG_VERSION"));
@@ -61,6 +92,8 @@ fn cache_path(py: Python<'_>, source: &[u8], filename: &str) -> PathBuf {
     hash.update([version.major, version.minor, version.patch, state::optimize_level(py)]);
     hash.update(version.suffix.unwrap_or_default());
     hash.update(filename);
+    hash.update([0]);
+    hash.update(transformation);
     hash.update([0]);
     hash.update(source);
     let name = hash.finalize().iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"));
@@ -80,12 +113,18 @@ fn write_cache(path: &std::path::Path, bytes: &[u8]) {
     }
 }
 
-/// Compiles source, or an `ast.Module` that something else has transformed.
-fn compile_with_hooks<'py>(source: &Bound<'py, PyAny>, filename: &str) -> PyResult<Bound<'py, PyAny>> {
-    wrap_namespace(source.py())?
-        .get_item("compile_wrapped")?
-        .expect("wrap.py defines it")
-        .call1((source, filename))
+/// Compiles source; returns the code and whether CPython's compiler warned.
+fn compile_with_hooks<'py>(
+    source: &Bound<'py, PyAny>,
+    filename: &str,
+    transformation: Option<&Transformation<'py>>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let compile = wrap_namespace(source.py())?.get_item("compile_wrapped")?.expect("wrap.py defines it");
+    let compiled = match transformation {
+        None => compile.call1((source, filename)),
+        Some(Transformation { function, argument, .. }) => compile.call1((source, filename, function, argument)),
+    };
+    compiled?.extract()
 }
 
 /// The namespace of `wrap.py`, run once a process, when the first module misses the cache.

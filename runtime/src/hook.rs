@@ -29,7 +29,8 @@ impl Hook {
     /// Whether the handler must raise the exception on. This is where a program pauses.
     #[getter]
     fn pending(&self, py: Python<'_>) -> bool {
-        if state::settings().timeout_s == 0 || crate::fork::is_off() {
+        let settings = state::settings();
+        if settings.timeout_s == 0 && settings.decisions.is_none() || crate::fork::is_off() {
             return true;
         }
         // Code of the program that we run ourselves, such as a `repr` that a client asked for, does not pause.
@@ -85,7 +86,28 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
         passing::expect(&exception, sites);
         return Ok(true);
     }
+    if let Some(file) = &state::settings().decisions {
+        note_decision(file, &exception, &frame, &why)?;
+        passing::release(&exception)?;
+        return Ok(true);
+    }
     pause::pause(py, &exception, &frame, &sites, &why)
+}
+
+/// Appends the decision to pause, as one line of JSON, with the test that pytest says is running.
+fn note_decision(file: &str, exception: &Bound<'_, PyAny>, frame: &Bound<'_, PyAny>, why: &str) -> PyResult<()> {
+    use std::io::Write;
+    let code = frame.getattr("f_code")?;
+    let line = serde_json::json!({
+        "exception": exception.get_type().name()?.to_string(),
+        "file": code.getattr("co_filename")?.extract::<String>()?,
+        "line": frame.getattr("f_lineno")?.extract::<Option<u32>>()?,
+        "function": code.getattr("co_qualname")?.extract::<String>()?,
+        "why": why,
+        "test": std::env::var("PYTEST_CURRENT_TEST").ok(),
+    });
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
+    file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).map_err(PyErr::from)
 }
 
 /// The exception that the handler is handling.

@@ -8,6 +8,7 @@ mod fork;
 mod compile;
 pub mod location_table;
 mod loaders;
+mod pytest;
 mod main_script;
 mod evaluation;
 mod layout;
@@ -25,10 +26,10 @@ mod frames;
 mod render;
 
 mod heal;
+mod frame_names;
 mod plan;
 pub mod control;
 mod landing;
-#[path="/tmp/lead/interpret_stub.rs"]
 mod interpret;
 mod gate;
 mod journal;
@@ -44,6 +45,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn healmcp_runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     render::probe::register(module)?;
+    interpret::probe::register(module)?;
     module.add("HealDenied", module.py().get_type::<gate::HealDenied>())?;
     module.add_function(wrap_pyfunction!(start::start, module)?)
 }

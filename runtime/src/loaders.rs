@@ -6,12 +6,12 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{compile, scope};
+use crate::{compile, pytest, scope};
 
 /// The new method carries the file name of the import system, so that CPython trims its frame from tracebacks too.
 const GET_CODE: &str = r#"
 def get_code(self, fullname, *, _load=load, _original=original):
-    code = _load(self, fullname)
+    code = _load(self, fullname, _original)
     return _original(self, fullname) if code is None else code
 "#;
 
@@ -34,7 +34,23 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
 
 /// Returns the code with hooks of a module in scope, `None` for every other module.
 #[pyfunction]
-fn load<'py>(loader: &Bound<'py, PyAny>, fullname: &str) -> Option<Bound<'py, PyAny>> {
+fn load<'py>(
+    loader: &Bound<'py, PyAny>,
+    fullname: &str,
+    original: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if fullname == pytest::REWRITE {
+        pytest::prepare(loader, fullname);
+    }
+    let Some(compile::Wrapped { code, warns }) = hooked(loader, fullname) else { return Ok(None) };
+    if warns {
+        // CPython warns where it has no valid `.pyc` of its own: it compiles, and raises what a filter makes of that.
+        original.call1((loader, fullname))?;
+    }
+    Ok(Some(code))
+}
+
+fn hooked<'py>(loader: &Bound<'py, PyAny>, fullname: &str) -> Option<compile::Wrapped<'py>> {
     let filename: String = loader.call_method1("get_filename", (fullname,)).ok()?.extract().ok()?;
     if !filename.ends_with(".py") || !scope::contains(fullname, &scope::absolute(&filename)) {
         return None;

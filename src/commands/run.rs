@@ -121,6 +121,7 @@ pub(crate) fn settings(args: &Args, command: &Command) -> Result<Settings> {
             None => DEFAULT_TIMEOUT_S,
         }),
         guard: config.guard,
+        decisions: std::env::var(protocol::DECISIONS_VARIABLE).ok(),
         command: command
             .words
             .iter()

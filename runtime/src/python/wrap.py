@@ -12,6 +12,7 @@ when it loads the code, and takes the location off all instructions at HOOK_LINE
 """
 
 import ast
+import warnings
 
 HOOK = "\0healmcp"
 HOOK_LINE, JUMP_LINE, RETURN_LINE = 1_000_000, 1_000_001, 1_000_002
@@ -166,8 +167,20 @@ def wrap_scope(scope):
         add_return(scope, first)
 
 
-def compile_wrapped(source, filename, mode_flags=0, optimize=-1):
-    """Returns the module's code with hooks; raises what `compile` raises for bad source."""
-    tree = ast.parse(source, filename) if isinstance(source, (bytes, str)) else source
-    wrap_scope(tree)
-    return compile(tree, filename, "exec", mode_flags, True, optimize)
+def compile_wrapped(source, filename, transform=None, argument=None):
+    """Returns the module's code with hooks and whether CPython's compiler warned; raises what `compile` raises.
+
+    The warnings go nowhere: CPython gives them itself when it compiles the module, and whether it does so depends on
+    its own cache. `warnings.catch_warnings` would also forget which warnings the program has had already.
+    """
+    heard = []
+    filters, show = warnings.filters, warnings._showwarnmsg
+    warnings.filters, warnings._showwarnmsg = [("always", None, Warning, None, 0)], heard.append
+    try:
+        tree = ast.parse(source, filename)
+        wrap_scope(tree)
+        if transform:
+            transform(tree, source, filename, argument)
+        return compile(tree, filename, "exec", 0, True), bool(heard)
+    finally:
+        warnings.filters, warnings._showwarnmsg = filters, show
