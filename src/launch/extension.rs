@@ -14,6 +14,9 @@ const BUILT_NAME: &str = if cfg!(target_os = "macos") {
     "libhealmcp_runtime.so"
 };
 
+/// What pip writes beside the package of this version.
+const DISTRIBUTION: &str = concat!("healmcp_runtime-", env!("CARGO_PKG_VERSION"), ".dist-info");
+
 /// Finds the extension for an executable of healmcp at `executable` (its real path).
 pub(crate) fn find(executable: &Path, told: Option<&Path>) -> Result<PathBuf> {
     if let Some(told) = told {
@@ -33,7 +36,8 @@ pub(crate) fn find(executable: &Path, told: Option<&Path>) -> Result<PathBuf> {
     if beside.is_file() {
         return Ok(beside);
     }
-    installed(&folder.with_file_name("lib")).ok_or_else(|| {
+    let home = folder.parent().unwrap_or(folder);
+    installed(home).ok_or_else(|| {
         Error::usage(
             format!(
                 "the runtime extension of healmcp was not found beside {}",
@@ -47,14 +51,19 @@ pub(crate) fn find(executable: &Path, told: Option<&Path>) -> Result<PathBuf> {
     })
 }
 
-/// Looks into the packages of every Python under `lib`; one extension serves all versions, so the first will do.
-fn installed(lib: &Path) -> Option<PathBuf> {
-    let mut packages: Vec<PathBuf> = entries(lib)
-        .into_iter()
+/// Looks into the folders of packages below `home`: those of every Python, and `home` itself (`pip install --target`).
+///
+/// One extension serves all versions of Python. After an upgrade with another Python, the one of our version is meant.
+fn installed(home: &Path) -> Option<PathBuf> {
+    let mut packages: Vec<PathBuf> = ["lib", "lib64"]
+        .iter()
+        .flat_map(|lib| entries(&home.join(lib)))
         .filter(|path| name_of(path).starts_with("python3"))
         .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
         .collect();
+    packages.push(home.to_owned());
     packages.sort();
+    packages.sort_by_key(|folder| !folder.join(DISTRIBUTION).is_dir());
     packages
         .iter()
         .flat_map(|folder| [folder.join("healmcp_runtime"), folder.clone()])
@@ -128,10 +137,24 @@ mod tests {
             None,
             "@/lib/python3.11/dist-packages/healmcp_runtime.abi3.so",
         );
+        let target = "healmcp_runtime/healmcp_runtime.abi3.so";
+        check(&[target], None, &format!("@/{target}"));
+        let lib64 = "lib64/python3.13/site-packages/healmcp_runtime/healmcp_runtime.abi3.so";
+        check(&[lib64], None, &format!("@/{lib64}"));
         check(
             &[],
             None,
             "the runtime extension of healmcp was not found beside @/bin/healmcp",
         );
+    }
+
+    #[test]
+    fn of_several_the_one_of_this_version_is_meant() {
+        let old = "lib/python3.11/site-packages/healmcp_runtime/healmcp_runtime.abi3.so";
+        let new = "lib/python3.12/site-packages/healmcp_runtime/healmcp_runtime.abi3.so";
+        let version = env!("CARGO_PKG_VERSION");
+        let mark = format!("lib/python3.12/site-packages/healmcp_runtime-{version}.dist-info/METADATA");
+        check(&[old, new], None, &format!("@/{old}"));
+        check(&[old, new, &mark], None, &format!("@/{new}"));
     }
 }
