@@ -9,7 +9,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 /// A block that keeps something on the value stack while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
+pub(crate) enum Block {
     /// A `for` loop: its iterator.
     For(u32),
     /// A `with` block: its exits.
@@ -20,26 +20,26 @@ pub enum Block {
 
 /// A statement of the function.
 #[derive(Clone, Debug)]
-pub struct Statement {
+pub(crate) struct Statement {
     /// 1-based first line.
-    pub line: u32,
+    pub(crate) line: u32,
     /// 1-based last line, of the whole compound statement.
-    pub end_line: u32,
+    pub(crate) end_line: u32,
     /// Where the statement after it starts, or what follows instead.
-    pub next: Next,
+    pub(crate) next: Next,
     /// The blocks around it, outermost first; each names the line of its statement.
-    pub blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
     /// The innermost loop around it: the line of its statement and what follows the loop.
-    pub in_loop: Option<(u32, Next)>,
+    pub(crate) in_loop: Option<(u32, Next)>,
     /// Whether it is the first statement on its line.
-    pub first_on_line: bool,
+    pub(crate) first_on_line: bool,
     start: TextSize,
     end: TextSize,
 }
 
 /// What runs after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// The statement at this line.
     Line(u32),
     /// The next round of the loop at this line.
@@ -54,23 +54,23 @@ pub enum Next {
 
 /// The statements of one function, class body or module.
 #[derive(Clone, Debug)]
-pub struct Control {
+pub(crate) struct Control {
     statements: Vec<Statement>,
 }
 
 /// Why a jump cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoJump {
+pub(crate) struct NoJump {
     /// What is wrong.
-    pub message: String,
+    pub(crate) message: String,
     /// What to do instead.
-    pub hint: String,
+    pub(crate) hint: String,
 }
 
 impl Control {
     /// Reads the scope whose code starts at `first_line` under this name; `None` where the source does not parse
     /// or has no such scope. `<module>` is the whole file.
-    pub fn read(source: &str, name: &str, first_line: u32) -> Option<Self> {
+    pub(crate) fn read(source: &str, name: &str, first_line: u32) -> Option<Self> {
         let module = ruff_python_parser::parse_module(source).ok()?;
         let lines = Lines::of(source);
         let body = match name {
@@ -83,7 +83,7 @@ impl Control {
     }
 
     /// The innermost statement at a line and column (0-based, bytes, as in `co_positions`).
-    pub fn statement_at(&self, source: &str, line: u32, column: Option<u32>) -> Option<&Statement> {
+    pub(crate) fn statement_at(&self, source: &str, line: u32, column: Option<u32>) -> Option<&Statement> {
         let lines = Lines::of(source);
         let narrowest = |found: Option<&'_ Statement>, statement: &Statement| {
             found.is_none_or(|found| statement.end - statement.start <= found.end - found.start)
@@ -105,7 +105,7 @@ impl Control {
     }
 
     /// Checks a jump from a failing statement to a line; returns the line of the statement there.
-    pub fn jump(&self, from: &Statement, line: u32) -> Result<Jump, NoJump> {
+    pub(crate) fn jump(&self, from: &Statement, line: u32) -> Result<Jump, NoJump> {
         let at_line: Vec<&Statement> = self.statements.iter().filter(|statement| statement.line == line).collect();
         let Some(target) = at_line.iter().find(|statement| statement.first_on_line) else {
             return Err(self.no_statement_at(line));
@@ -132,12 +132,12 @@ impl Control {
     }
 
     /// The statement that starts at a line.
-    pub fn starting_at(&self, line: u32) -> Option<&Statement> {
+    pub(crate) fn starting_at(&self, line: u32) -> Option<&Statement> {
         self.statements.iter().find(|statement| statement.line == line && statement.first_on_line)
     }
 
     /// The last statement in the body of the loop at a line.
-    pub fn last_of_loop(&self, line: u32) -> Option<&Statement> {
+    pub(crate) fn last_of_loop(&self, line: u32) -> Option<&Statement> {
         let ends_round = |statement: &&Statement| {
             statement.next == Next::Loop(line) && statement.in_loop.is_some_and(|(header, _)| header == line)
         };
@@ -162,11 +162,11 @@ impl Control {
 
 /// A jump that CPython will take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Jump {
+pub(crate) struct Jump {
     /// The line to jump to.
-    pub line: u32,
+    pub(crate) line: u32,
     /// Lines of `with` statements that are left without their exits.
-    pub leaves_with: Vec<u32>,
+    pub(crate) leaves_with: Vec<u32>,
 }
 
 fn padded(blocks: &[Block]) -> impl Iterator<Item = Option<&Block>> {

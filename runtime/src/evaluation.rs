@@ -65,7 +65,9 @@ impl Evaluation {
 
 /// Code objects that were looked up, with the protected operation that they are. They are kept alive, so that an
 /// address names one code object for good.
-static LOOKED_UP: Mutex<Option<HashMap<usize, (Py<PyAny>, Option<&'static Protected>)>>> = Mutex::new(None);
+static LOOKED_UP: Mutex<Option<HashMap<usize, LookedUp>>> = Mutex::new(None);
+
+type LookedUp = (Py<PyAny>, Option<&'static Protected>);
 
 /// Asks for the start of every function.
 pub(crate) fn watch_starts(py: Python<'_>) -> PyResult<()> {

@@ -2,19 +2,19 @@
 
 /// One range of instructions and where an exception in it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
+pub(crate) struct Region {
     /// Byte offset of the first instruction.
-    pub start: u32,
+    pub(crate) start: u32,
     /// Byte offset after the last instruction.
-    pub end: u32,
+    pub(crate) end: u32,
     /// Byte offset of the handler.
-    pub target: u32,
+    pub(crate) target: u32,
     /// How many values stay on the stack when the handler starts.
-    pub depth: u32,
+    pub(crate) depth: u32,
 }
 
 /// Reads the whole table; a malformed tail is left out.
-pub fn read(table: &[u8]) -> Vec<Region> {
+pub(crate) fn read(table: &[u8]) -> Vec<Region> {
     let mut regions = Vec::new();
     let mut bytes = table.iter().copied();
     while let Some(region) = read_region(&mut bytes) {
@@ -24,7 +24,7 @@ pub fn read(table: &[u8]) -> Vec<Region> {
 }
 
 /// Returns the region that covers the instruction.
-pub fn covering(regions: &[Region], offset: u32) -> Option<&Region> {
+pub(crate) fn covering(regions: &[Region], offset: u32) -> Option<&Region> {
     // Regions are sorted and do not overlap.
     let after = regions.partition_point(|region| region.start <= offset);
     regions[..after].last().filter(|region| offset < region.end)

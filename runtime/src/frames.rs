@@ -53,7 +53,7 @@ fn reads_global(code: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     }
     for constant in code.getattr("co_consts")?.try_iter()? {
         let constant = constant?;
-        if constant.get_type().is(&code.get_type()) && reads_global(&constant, name)? {
+        if constant.get_type().is(code.get_type()) && reads_global(&constant, name)? {
             return Ok(true);
         }
     }

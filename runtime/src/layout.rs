@@ -14,6 +14,21 @@ use crate::frames::minor_version;
 /// `PyFrameObject.f_frame`: behind the object's head and `f_back`.
 const FRAME_OF_OBJECT: usize = 24;
 
+/// The size of a local variable or a value of the stack.
+const SLOT: usize = 8;
+
+/// Reads a field.
+///
+/// # Safety
+///
+/// At `offset` bytes behind `base` lies an aligned, initialised `T`.
+unsafe fn field<T: Copy>(base: *const u8, offset: usize) -> T {
+    // SAFETY: by the caller's promise the address lies within the same object.
+    let address = unsafe { base.add(offset) };
+    // SAFETY: by the caller's promise.
+    unsafe { address.cast::<T>().read() }
+}
+
 /// Offsets in `_PyInterpreterFrame`, in bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
@@ -47,17 +62,16 @@ impl Layout {
     ///
     /// `frame` is a frame object of the running stack.
     pub(crate) unsafe fn is_called_by_c(self, frame: &Bound<'_, PyAny>) -> bool {
-        let object = frame.as_ptr().cast::<u8>();
         // SAFETY: every frame object holds the address of its interpreter frame here.
-        let inner = unsafe { object.add(FRAME_OF_OBJECT).cast::<*mut u8>().read() };
+        let inner: *mut u8 = unsafe { field(frame.as_ptr().cast(), FRAME_OF_OBJECT) };
         match self.entry {
             // SAFETY: the field lies within the frame.
-            Entry::Flag(offset) => unsafe { inner.add(offset).read() != 0 },
+            Entry::Flag(offset) => unsafe { field::<u8>(inner, offset) != 0 },
             Entry::Below(offset) => {
                 // SAFETY: as above.
-                let below = unsafe { inner.add(PREVIOUS).cast::<*mut u8>().read() };
+                let below: *mut u8 = unsafe { field(inner, PREVIOUS) };
                 // SAFETY: the frame below a running one is alive, and all frames have this layout.
-                below.is_null() || unsafe { below.add(offset).read() } == OWNED_BY_C
+                below.is_null() || unsafe { field::<u8>(below, offset) == OWNED_BY_C }
             }
         }
     }
@@ -85,11 +99,10 @@ impl Layout {
         n_locals: usize,
         depth: usize,
     ) -> Option<Bound<'py, PyAny>> {
-        let object = frame.as_ptr().cast::<u8>();
         // SAFETY: every frame object holds the address of its interpreter frame here.
-        let inner = unsafe { object.add(FRAME_OF_OBJECT).cast::<*mut u8>().read() };
+        let inner: *mut u8 = unsafe { field(frame.as_ptr().cast(), FRAME_OF_OBJECT) };
         // SAFETY: locals and stack are one array, and the caller promises that it is long enough.
-        let slot = unsafe { inner.add(self.locals + (n_locals + depth) * 8).cast::<usize>().read() };
+        let slot: usize = unsafe { field(inner, self.locals + (n_locals + depth) * SLOT) };
         let value = (slot & !self.tag) as *mut PyObject;
         // SAFETY: a slot below the stack's top is null or a reference that the frame owns.
         unsafe { Bound::from_borrowed_ptr_or_opt(frame.py(), value) }
@@ -122,12 +135,12 @@ impl UnstartedFrame {
 
     /// An argument, by the index of its slot.
     pub(crate) fn argument<'py>(&self, py: Python<'py>, index: usize) -> Option<Bound<'py, PyAny>> {
-        self.object(py, self.layout.locals + index * 8)
+        self.object(py, self.layout.locals + index * SLOT)
     }
 
     fn object<'py>(&self, py: Python<'py>, offset: usize) -> Option<Bound<'py, PyAny>> {
         // SAFETY: the field lies within the frame, by the promise of `new`.
-        let slot = unsafe { self.frame.add(offset).cast::<usize>().read() };
+        let slot: usize = unsafe { field(self.frame, offset) };
         // SAFETY: the field is null or a reference that the frame owns.
         unsafe { Bound::from_borrowed_ptr_or_opt(py, (slot & !self.layout.tag) as *mut PyObject) }
     }
@@ -137,9 +150,9 @@ impl UnstartedFrame {
         let Some(old) = self.code(code.py()) else { return };
         let tag = self.layout.tag;
         // SAFETY: the field lies within the frame, by the promise of `new`.
-        let code_slot = unsafe { self.frame.add(self.layout.code).cast::<usize>() };
+        let code_slot = unsafe { self.frame.add(self.layout.code) }.cast::<usize>();
         // SAFETY: as above.
-        let instruction_slot = unsafe { self.frame.add(self.layout.instruction).cast::<usize>() };
+        let instruction_slot = unsafe { self.frame.add(self.layout.instruction) }.cast::<usize>();
         // SAFETY: the slot is readable, as above.
         let instruction = unsafe { instruction_slot.read() };
         let to_instruction = instruction.wrapping_sub(old.as_ptr() as usize);

@@ -4,7 +4,7 @@
 ///
 /// `first_line` is `co_firstlineno`, which the first line delta is relative to. Instructions without a location
 /// raise no line event: tracers, coverage and debuggers do not see them. `None` where the table is malformed.
-pub fn without_line(table: &[u8], first_line: i64, line: i64) -> Option<Vec<u8>> {
+pub(crate) fn without_line(table: &[u8], first_line: i64, line: i64) -> Option<Vec<u8>> {
     let mut output = Vec::with_capacity(table.len());
     let (mut actual, mut emitted) = (first_line, first_line);
     let mut rest = table;
@@ -33,7 +33,7 @@ pub fn without_line(table: &[u8], first_line: i64, line: i64) -> Option<Vec<u8>>
 }
 
 /// Returns a table for `n_units` code units in which only the unit at `target` has a location: the first line.
-pub fn only_at(target: usize, n_units: usize) -> Vec<u8> {
+pub(crate) fn only_at(target: usize, n_units: usize) -> Vec<u8> {
     let mut output = Vec::new();
     write_nowhere(&mut output, target);
     // One unit, no columns, line delta zero.

@@ -222,7 +222,7 @@ impl<'a, 'py> Paused<'a, 'py> {
         let summary = crashes::summary(&self.summary.crash_id).unwrap_or_else(|| self.summary.clone());
         Ok(Reply::Crash(Box::new(CrashReport {
             summary,
-            decision: self.why.to_owned(),
+            decision: format!("{}{}", self.why, without_hooks()),
             chain: render::chain(self.exception),
             frames: reports,
             below,
@@ -257,6 +257,13 @@ impl<'a, 'py> Paused<'a, 'py> {
         };
         Ok(Reply::Value { type_name: rendered.type_name, text: rendered.text, cut: rendered.cut })
     }
+}
+
+/// Modules in scope whose statements have no hooks: an exception in them pauses further out.
+fn without_hooks() -> String {
+    let modules = state::unwrapped();
+    let named: Vec<String> = modules.iter().map(|(file, reason)| format!("{file} ({reason})")).collect();
+    if named.is_empty() { String::new() } else { format!("; runs without hooks: {}", named.join(", ")) }
 }
 
 fn internal(message: &str) -> Answer {

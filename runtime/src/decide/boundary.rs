@@ -183,7 +183,7 @@ fn has_fallback(frame: &Bound<'_, PyAny>, code: &Code) -> bool {
 /// Whether the caller calls C code that keeps the exceptions of its callbacks to itself.
 fn calls_back(caller: &Bound<'_, PyAny>, code: &Code) -> PyResult<bool> {
     let Some(callee) = called_object(caller, code)? else { return Ok(false) };
-    let is_native_method = callee.get_type().is(&caller.py().get_type::<PyCFunction>());
+    let is_native_method = callee.get_type().is(caller.py().get_type::<PyCFunction>());
     let owner = if is_native_method { callee.getattr("__self__")? } else { callee };
     Ok(owner.get_type().mro().iter().any(|class| {
         static_read::module_of(&class).is_some_and(|module| KEEPING.contains(&module.as_str()))

@@ -33,6 +33,7 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
     if callbacks.is_none() || depth > MAX_DEPTH {
         return Ok(nobody());
     }
+    let mut unknown = None;
     for entry in callbacks.try_iter()? {
         let callback = entry?.get_item(0)?;
         let name = callback.getattr("__qualname__").and_then(|name| name.extract::<String>()).unwrap_or_default();
@@ -57,9 +58,12 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
         if let Some(outer) = gathering(&callback)? {
             return after(&outer, depth + 1);
         }
-        return Ok(Between::Unknown(format!("a callback of the task: {name}")));
+        unknown.get_or_insert(name);
     }
-    Ok(nobody())
+    Ok(match unknown {
+        Some(name) => Between::Unknown(format!("a callback of the task: {name}")),
+        None => nobody(),
+    })
 }
 
 /// The future that `gather` returns, from the callback that it adds to each of its tasks.
