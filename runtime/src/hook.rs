@@ -101,7 +101,7 @@ fn note_decision(file: &str, exception: &Bound<'_, PyAny>, frame: &Bound<'_, PyA
     let line = serde_json::json!({
         "exception": exception.get_type().name()?.to_string(),
         "file": code.getattr("co_filename")?.extract::<String>()?,
-        "line": frame.getattr("f_lineno")?.extract::<Option<u32>>()?,
+        "line": exception.getattr("__traceback__")?.getattr("tb_lineno")?.extract::<Option<u32>>()?,
         "function": code.getattr("co_qualname")?.extract::<String>()?,
         "why": why,
         "test": std::env::var("PYTEST_CURRENT_TEST").ok(),

@@ -21,7 +21,7 @@ pub(super) enum Boundary {
 }
 
 /// Frames known by name: module, qualified name, what they do.
-const FRAMES: [(&str, &str, Boundary); 10] = [
+const FRAMES: [(&str, &str, Boundary); 11] = [
     ("threading", "Thread._bootstrap_inner", Boundary::Dies("the end of the thread")),
     ("multiprocessing.process", "BaseProcess._bootstrap", Boundary::Dies("the end of the worker process")),
     ("_pytest.runner", "CallInfo.from_call", Boundary::Dies("the test runner")),
@@ -31,6 +31,7 @@ const FRAMES: [(&str, &str, Boundary); 10] = [
     ("textual.message_pump", "MessagePump._process_messages_loop", Boundary::Dies("the Textual application")),
     ("textual.message_pump", "MessagePump._flush_next_callbacks", Boundary::Dies("the Textual application")),
     ("pluggy._callers", "_multicall", Boundary::Transparent),
+    ("pluggy._execution", "_multicall", Boundary::Transparent),
     ("pluggy._hooks", "HookCaller.__call__", Boundary::Transparent),
 ];
 
