@@ -10,6 +10,7 @@ use pyo3::sync::PyOnceLock;
 use crate::decide::{self, Decision};
 use crate::passing::{self, Site};
 use crate::tracing::Silence;
+use crate::pause::Way;
 use crate::{pause, resume, state};
 
 /// The constant in compiled code.
@@ -81,7 +82,7 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
     if passing::is_expected(&exception, site) || passing::was_released(&exception) {
         return Ok(true);
     }
-    let Decision { outcome, sites, why } = decide::decide(&frame, &exception)?;
+    let Decision { outcome, sites, frames, why } = decide::decide(&frame, &exception)?;
     if !outcome.pauses() {
         passing::expect(&exception, sites);
         return Ok(true);
@@ -91,7 +92,7 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
         passing::release(&exception)?;
         return Ok(true);
     }
-    pause::pause(py, &exception, &frame, &sites, &why)
+    pause::pause(&Way { exception: &exception, frame: &frame, sites: &sites, frames: &frames, why: &why })
 }
 
 /// Appends the decision to pause, as one line of JSON, with the test that pytest says is running.

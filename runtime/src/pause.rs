@@ -44,16 +44,26 @@ struct Paused<'a, 'py> {
     healer: Healer<'py>,
 }
 
+/// An exception and its way out.
+pub(crate) struct Way<'a, 'py> {
+    /// The exception.
+    pub(crate) exception: &'a Bound<'py, PyAny>,
+    /// The crashed frame, whose handler asks.
+    pub(crate) frame: &'a Bound<'py, PyAny>,
+    /// The handlers of ours that it will meet, the asking one first.
+    pub(crate) sites: &'a [Site],
+    /// The frames that it will leave, nearest first.
+    pub(crate) frames: &'a [Bound<'py, PyAny>],
+    /// Why nothing handles it.
+    pub(crate) why: &'a str,
+}
+
 /// Pauses the thread until the crash is healed or let go; returns whether the exception goes on.
-pub(crate) fn pause(
-    py: Python<'_>,
-    exception: &Bound<'_, PyAny>,
-    frame: &Bound<'_, PyAny>,
-    sites: &[Site],
-    why: &str,
-) -> PyResult<bool> {
+pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
+    let Way { exception, frame, sites, why, .. } = *way;
+    let py = exception.py();
     let deadline = Instant::now() + Duration::from_secs(state::settings().timeout_s);
-    let mut paused = Paused::new(exception, frame, sites, why)?;
+    let mut paused = Paused::new(way)?;
     if let Err(error) = socket::listen() {
         state::complain(&format!(
             "cannot pause, since the socket folder {} cannot be used: {error}",
@@ -97,13 +107,9 @@ pub(crate) fn pause(
 }
 
 impl<'a, 'py> Paused<'a, 'py> {
-    fn new(
-        exception: &'a Bound<'py, PyAny>,
-        frame: &Bound<'py, PyAny>,
-        sites: &[Site],
-        why: &'a str,
-    ) -> PyResult<Self> {
-        let (stack, below) = read_stack(exception, frame)?;
+    fn new(way: &Way<'a, 'py>) -> PyResult<Self> {
+        let Way { exception, frame, sites, why, .. } = *way;
+        let (stack, below) = read_stack(way)?;
         let (exception_type, message) = render::exception_summary(exception);
         let location = render::location(&stack[0]);
         let thread = frame.py().import("threading")?.getattr("current_thread")?.call0()?.getattr("name")?;
@@ -282,11 +288,10 @@ fn failed(error: &PyErr) -> Failure {
     )
 }
 
-/// The frames of the crash: the live stack from the crashed frame outwards, and those that were left below it.
-fn read_stack<'py>(
-    exception: &Bound<'py, PyAny>,
-    crashed: &Bound<'py, PyAny>,
-) -> PyResult<(Vec<FrameAt<'py>>, Vec<FrameAt<'py>>)> {
+/// The frames of the crash: the live stack from the crashed frame outwards, then those of tasks that await it, and
+/// the frames that were left below it.
+fn read_stack<'py>(way: &Way<'_, 'py>) -> PyResult<(Vec<FrameAt<'py>>, Vec<FrameAt<'py>>)> {
+    let Way { exception, frame: crashed, .. } = *way;
     let mut entries = Vec::new();
     let mut entry = exception.getattr("__traceback__")?;
     while !entry.is_none() {
@@ -299,17 +304,24 @@ fn read_stack<'py>(
     }
     // A frame that caught and raised again has several entries; the outermost one says where it stands now.
     let own = entries.iter().position(|(frame, ..)| frame.is(crashed));
-    let mut stack = Vec::new();
+    let mut frames = Vec::new();
     let mut next = Some(crashed.clone());
     while let Some(frame) = next {
-        let own = own.filter(|_| stack.is_empty()).map(|own| (entries[own].1, entries[own].2));
+        next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
+        frames.push(frame);
+    }
+    let awaiting = way.frames.iter().filter(|frame| !frames.iter().any(|running| running.is(*frame))).cloned();
+    let awaiting: Vec<_> = awaiting.collect();
+    frames.extend(awaiting);
+    let mut stack = Vec::with_capacity(frames.len());
+    for (index, frame) in frames.into_iter().enumerate() {
+        let own = own.filter(|_| index == 0).map(|own| (entries[own].1, entries[own].2));
         let (lasti, line) = match own {
             Some(place) => place,
             None => (frame.getattr("f_lasti")?.extract()?, frame.getattr("f_lineno")?.extract()?),
         };
         let in_scope = scope::contains_frame(&frame)?;
-        stack.push(FrameAt { frame: frame.clone(), lasti, line: line.unwrap_or(0), index: stack.len(), in_scope });
-        next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
+        stack.push(FrameAt { frame, lasti, line: line.unwrap_or(0), index, in_scope });
     }
     let mut below = Vec::new();
     let inner = own.map_or(&entries[..], |own| &entries[own + 1..]);

@@ -10,27 +10,42 @@ use crate::state;
 /// Folders of a project that hold other people's code or none at all.
 const FOREIGN: [&str; 5] = ["site-packages", "dist-packages", ".git", ".tox", ".nox"];
 
-static LIBRARY: OnceLock<Vec<PathBuf>> = OnceLock::new();
+/// Where this interpreter and what is installed for it live.
+static INSTALLED: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
-/// Reads where the interpreter's own library is, which is never in scope.
-pub(crate) fn learn_library(py: Python<'_>) -> PyResult<()> {
+/// Reads where the interpreter's library and installed packages are: they are in scope only when included.
+pub(crate) fn learn_installed(py: Python<'_>) -> PyResult<()> {
     let os_file: String = py.import("os")?.getattr("__file__")?.extract()?;
-    let library = Path::new(&os_file).parent().map(Path::to_path_buf);
-    let _ = LIBRARY.set(library.into_iter().collect());
+    let mut installed: Vec<PathBuf> = Path::new(&os_file).parent().map(Path::to_path_buf).into_iter().collect();
+    let sys = py.import("sys")?;
+    for name in ["prefix", "base_prefix", "exec_prefix", "base_exec_prefix"] {
+        installed.push(PathBuf::from(sys.getattr(name)?.extract::<String>()?));
+    }
+    let real = installed.iter().filter_map(|folder| std::fs::canonicalize(folder).ok()).collect();
+    let _ = INSTALLED.set(real);
     Ok(())
 }
 
-/// Whether a file of the project's folder belongs to the project.
+/// Whether a file is the user's own: in the project's folder, or anywhere that nothing is installed to.
+///
+/// A program may bring its modules from wherever it likes, by `sys.path` or PYTHONPATH.
 pub(crate) fn is_project_file(filename: &str) -> bool {
     let settings = state::settings();
     let path = Path::new(filename);
-    let Ok(inside) = path.strip_prefix(&settings.scope.root) else { return false };
+    if filename.starts_with('<') {
+        return false;
+    }
+    let root = Path::new(&settings.scope.root);
+    let inside = path.strip_prefix(root).ok();
     let foreign = |part: Component<'_>| FOREIGN.iter().any(|name| part.as_os_str() == *name);
-    !inside.components().any(foreign) && !in_library(path)
-}
-
-fn in_library(path: &Path) -> bool {
-    LIBRARY.get().is_some_and(|library| library.iter().any(|folder| path.starts_with(folder)))
+    if inside.unwrap_or(path).components().any(foreign) {
+        return false;
+    }
+    // An environment may lie within the project, and a project within a prefix such as `/usr`.
+    let installed = INSTALLED.get().is_some_and(|installed| {
+        installed.iter().any(|folder| path.starts_with(folder) && !(inside.is_some() && root.starts_with(folder)))
+    });
+    !installed
 }
 
 /// Whether the module belongs to a package that the user included.

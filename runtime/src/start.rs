@@ -21,7 +21,7 @@ pub(crate) fn start(py: Python<'_>, settings: &str) -> PyResult<()> {
     fork::prepare(py)?;
     // Registered before the program's own, so it runs after them.
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(at_exit, py)?,))?;
-    scope::learn_library(py)?;
+    scope::learn_installed(py)?;
     loaders::install(py)?;
     main_script::expect(py)
 }

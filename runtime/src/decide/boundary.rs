@@ -76,6 +76,8 @@ pub(super) enum Between<'py> {
     Dies(String),
     /// It is thrown into another task, which waits for this one.
     Awaited {
+        /// That task.
+        task: Bound<'py, PyAny>,
         /// The frames of that task, outermost first.
         frames: Vec<Bound<'py, PyAny>>,
         /// Whether it arrives in an exception group.
@@ -95,13 +97,22 @@ pub(super) fn between<'py>(
             return Ok(Between::Passes);
         }
         // The outermost frame of a suspended task: its exception is the task's.
-        return if code.is_resumable() { tasks::after_task(frame) } else { outermost(frame, code) };
+        return match &stack.task {
+            Some(task) => tasks::after_task(task),
+            None => outermost(frame, code),
+        };
     };
     let caller_code = Code::of(caller)?;
     if caller_code.qualified_name == "Handle._run" && module_name(caller) == "asyncio.events" {
         return if code.is_resumable() { tasks::after_current_task(frame.py()) } else { Ok(Between::Passes) };
     }
     by_caller(frame, code, caller, &caller_code, exception)
+}
+
+/// Where a frame that catches the exception hands it on to somebody who waits for it.
+pub(super) fn handed_on<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Option<Between<'py>>> {
+    let is_work_item = code.qualified_name == "_WorkItem.run" && module_name(frame) == "concurrent.futures.thread";
+    if is_work_item { tasks::after_work_item(frame) } else { Ok(None) }
 }
 
 /// The outermost frame of a thread: what started it?

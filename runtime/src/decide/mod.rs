@@ -23,11 +23,13 @@ pub(crate) use opcodes::Op;
 use handler::Follower;
 
 /// What was decided about an exception.
-pub(crate) struct Decision {
+pub(crate) struct Decision<'py> {
     /// Whether anything would handle it.
     pub(crate) outcome: Outcome,
     /// The handlers of ours that it will meet until then, the asking one first.
     pub(crate) sites: Vec<Site>,
+    /// The frames that it will leave, nearest first; those of tasks that await the present one are among them.
+    pub(crate) frames: Vec<Bound<'py, PyAny>>,
     /// Why, for the report.
     pub(crate) why: String,
 }
@@ -51,56 +53,51 @@ impl Outcome {
 }
 
 /// Decides about an exception that a handler of ours in `frame` is asking about.
-pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAny>) -> PyResult<Decision> {
+pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAny>) -> PyResult<Decision<'py>> {
     let mut trail = Trail { sites: vec![Site::of(frame)?], dies: None };
     let mut exception = exception.clone();
-    let mut stack = LiveStack { next: Some(frame.clone()), suspended: Vec::new() };
-    let mut ended_in = String::from("the end of the stack");
-    while let Some(frame) = stack.pop()? {
+    let mut stack = LiveStack { next: Some(frame.clone()), suspended: Vec::new(), task: None };
+    let mut frames = Vec::new();
+    let (outcome, why) = loop {
+        let Some(frame) = stack.pop()? else {
+            break (Outcome::Unhandled, String::from("nothing up to the end of the stack handles it"));
+        };
+        frames.push(frame.clone());
         let code = Code::of(&frame)?;
         let offset = frame.getattr("f_lasti")?.extract()?;
         let through = through_frame(&frame, &code, offset, &exception, &mut trail);
         if let Some(what) = trail.dies {
-            ended_in = what.to_owned();
-            break;
+            break (Outcome::Unhandled, format!("nothing up to {what} handles it"));
         }
         let place = || format!("{} in {}", code.qualified_name, module_name(&frame));
-        match (through, boundary::of_frame(&frame, &code, &exception)) {
-            (_, Some(boundary::Boundary::Dies(what))) => {
-                ended_in = what.to_owned();
-                break;
+        let between = match (through, boundary::of_frame(&frame, &code, &exception)) {
+            (_, Some(boundary::Boundary::Dies(what))) => boundary::Between::Dies(what.to_owned()),
+            (Through::Handled, None) => match boundary::handed_on(&frame, &code)? {
+                Some(between) => between,
+                None => break (Outcome::Handled, format!("{} handles it", place())),
+            },
+            (Through::Maybe, None) => break (Outcome::Maybe, format!("{} may handle it", place())),
+            (_, Some(boundary::Boundary::Transparent)) | (Through::Leaves, _) => {
+                if code.is_resumable() {
+                    exception = converted(&exception, &code);
+                }
+                boundary::between(&frame, &code, &stack, &exception)?
             }
-            (_, Some(boundary::Boundary::Transparent)) | (Through::Leaves, _) => {}
-            (Through::Handled, None) => {
-                return Ok(Decision { outcome: Outcome::Handled, sites: trail.sites, why: format!("{} handles it", place()) });
-            }
-            (Through::Maybe, None) => {
-                return Ok(Decision { outcome: Outcome::Maybe, sites: trail.sites, why: format!("{} may handle it", place()) });
-            }
-        }
-        if code.is_resumable() {
-            exception = converted(&exception, &code);
-        }
-        match boundary::between(&frame, &code, &stack, &exception)? {
+        };
+        match between {
             boundary::Between::Passes => {}
-            boundary::Between::Swallowed(why) => {
-                return Ok(Decision { outcome: Outcome::Handled, sites: trail.sites, why });
-            }
-            boundary::Between::Unknown(why) => return Ok(Decision { outcome: Outcome::Maybe, sites: trail.sites, why }),
-            boundary::Between::Dies(what) => {
-                ended_in = what;
-                break;
-            }
-            boundary::Between::Awaited { frames, group } => {
-                stack = LiveStack { next: None, suspended: frames };
+            boundary::Between::Swallowed(why) => break (Outcome::Handled, why),
+            boundary::Between::Unknown(why) => break (Outcome::Maybe, why),
+            boundary::Between::Dies(what) => break (Outcome::Unhandled, format!("nothing up to {what} handles it")),
+            boundary::Between::Awaited { task, frames, group } => {
+                stack = LiveStack { next: None, suspended: frames, task: Some(task) };
                 if group {
                     exception = in_group(&exception)?;
                 }
             }
         }
-    }
-    let why = format!("nothing up to {ended_in} handles it");
-    Ok(Decision { outcome: Outcome::Unhandled, sites: trail.sites, why })
+    };
+    Ok(Decision { outcome, sites: trail.sites, frames, why })
 }
 
 /// What the simulated exception has met so far.
@@ -175,6 +172,8 @@ struct LiveStack<'py> {
     next: Option<Bound<'py, PyAny>>,
     /// Frames of a suspended task, outermost first; used once the running stack has ended.
     suspended: Vec<Bound<'py, PyAny>>,
+    /// The task whose frames `suspended` are.
+    task: Option<Bound<'py, PyAny>>,
 }
 
 impl<'py> LiveStack<'py> {

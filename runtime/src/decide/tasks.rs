@@ -1,6 +1,7 @@
 //! asyncio: an exception that leaves a task goes to whoever awaits it.
 
 use pyo3::prelude::*;
+use pyo3::types::PyFunction;
 
 use super::boundary::Between;
 
@@ -10,17 +11,53 @@ pub(super) fn after_current_task(py: Python<'_>) -> PyResult<Between<'_>> {
     if task.is_none() { Ok(Between::Passes) } else { after(&task, 0) }
 }
 
-/// Where the exception goes that leaves a suspended task, known by its outermost frame.
-pub(super) fn after_task<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Between<'py>> {
-    let tasks = frame.py().import("asyncio.tasks")?.getattr("all_tasks")?.call0()?;
-    for task in tasks.try_iter()? {
-        let task = task?;
-        let coroutine = task.call_method0("get_coro")?;
-        if coroutine.getattr("cr_frame").is_ok_and(|outermost| outermost.is(frame)) {
-            return after(&task, 0);
+/// Where the exception goes that leaves a suspended task.
+pub(super) fn after_task<'py>(task: &Bound<'py, PyAny>) -> PyResult<Between<'py>> {
+    after(task, 0)
+}
+
+/// Where the exception goes that a pool of threads keeps in a future: to a task, where one awaits the future.
+///
+/// `frame` is that of `concurrent.futures.thread._WorkItem.run`.
+pub(super) fn after_work_item<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Between<'py>>> {
+    let Some(item) = crate::frames::lookup_local(frame, "self")? else { return Ok(None) };
+    let future = item.getattr("future")?;
+    for _ in 0..MAX_TICKS {
+        for callback in future.getattr("_done_callbacks")?.try_iter()? {
+            // `asyncio.wrap_future` chains the pool's future to one of the event loop.
+            if let Some(destination) = free_variable(&callback?, "destination")? {
+                return after(&destination, 1).map(Some);
+            }
+        }
+        if !is_being_handed_over(frame.py())? {
+            break;
+        }
+        frame.py().detach(|| std::thread::sleep(TICK));
+    }
+    Ok(None)
+}
+
+/// How long, in ticks, an event loop may take to chain the future of work that it has just handed over.
+const MAX_TICKS: usize = 50;
+const TICK: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// Whether an event loop, in another thread, is just handing work to a pool.
+fn is_being_handed_over(py: Python<'_>) -> PyResult<bool> {
+    const MAX_FRAMES: usize = 12;
+    let frames = py.import("sys")?.getattr("_current_frames")?.call0()?.call_method0("values")?;
+    for frame in frames.try_iter()? {
+        let mut frame = frame?;
+        for _ in 0..MAX_FRAMES {
+            if frame.is_none() {
+                break;
+            }
+            if frame.getattr("f_code")?.getattr("co_qualname")?.eq("BaseEventLoop.run_in_executor")? {
+                return Ok(true);
+            }
+            frame = frame.getattr("f_back")?;
         }
     }
-    Ok(Between::Unknown("a coroutine that no task runs".to_owned()))
+    Ok(false)
 }
 
 /// So many futures are followed from one to the next.
@@ -43,16 +80,10 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
         let owner = callback.getattr("__self__").ok().filter(|owner| !owner.is_none());
         if let Some(owner) = owner {
             if owner.hasattr("_parent_task")? {
-                return Ok(match frames_of(&owner.getattr("_parent_task")?)? {
-                    Some(frames) => Between::Awaited { frames, group: true },
-                    None => Between::Unknown("a task group whose task cannot be followed".to_owned()),
-                });
+                return awaited(owner.getattr("_parent_task")?, true);
             }
             if owner.hasattr("get_coro")? {
-                return Ok(match frames_of(&owner)? {
-                    Some(frames) => Between::Awaited { frames, group: false },
-                    None => Between::Unknown("an awaiting task that cannot be followed".to_owned()),
-                });
+                return awaited(owner, false);
             }
         }
         if let Some(outer) = gathering(&callback)? {
@@ -66,18 +97,29 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
     })
 }
 
+fn awaited(task: Bound<'_, PyAny>, group: bool) -> PyResult<Between<'_>> {
+    Ok(match frames_of(&task)? {
+        Some(frames) => Between::Awaited { task, frames, group },
+        None => Between::Unknown("an awaiting task that cannot be followed".to_owned()),
+    })
+}
+
 /// The future that `gather` returns, from the callback that it adds to each of its tasks.
 fn gathering<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Ok(closure) = callback.getattr("__closure__") else { return Ok(None) };
-    let names: Vec<String> = callback.getattr("__code__")?.getattr("co_freevars")?.extract()?;
-    let cell = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(index) = names.iter().position(|free| free == name) else { return Ok(None) };
-        closure.get_item(index)?.getattr("cell_contents").map(Some)
-    };
-    match (cell("outer")?, cell("return_exceptions")?) {
+    match (free_variable(callback, "outer")?, free_variable(callback, "return_exceptions")?) {
         (Some(outer), Some(kept)) if !kept.is_truthy()? => Ok(Some(outer)),
         _ => Ok(None),
     }
+}
+
+/// A variable that a function of asyncio's has closed over.
+fn free_variable<'py>(function: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !function.is_exact_instance_of::<PyFunction>() {
+        return Ok(None);
+    }
+    let names: Vec<String> = function.getattr("__code__")?.getattr("co_freevars")?.extract()?;
+    let Some(index) = names.iter().position(|free| free == name) else { return Ok(None) };
+    function.getattr("__closure__")?.get_item(index)?.getattr("cell_contents").map(Some)
 }
 
 /// The frames of a suspended task, outermost first; `None` where something other than coroutines is awaited.
