@@ -201,5 +201,5 @@ fn map_constants<'py>(
 }
 
 fn is_code(object: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> bool {
-    object.get_type().is(&code.get_type())
+    object.get_type().is(code.get_type())
 }

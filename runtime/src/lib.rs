@@ -6,7 +6,7 @@ mod scope;
 mod fork;
 
 mod compile;
-pub mod location_table;
+mod location_table;
 mod loaders;
 mod pytest;
 mod main_script;
@@ -16,7 +16,7 @@ mod layout;
 mod hook;
 mod passing;
 mod decide;
-pub mod exception_table;
+mod exception_table;
 
 mod pause;
 mod announce;
@@ -28,7 +28,7 @@ mod render;
 mod heal;
 mod frame_names;
 mod plan;
-pub mod control;
+mod control;
 mod landing;
 mod interpret;
 mod gate;
