@@ -133,6 +133,21 @@ impl UnstartedFrame {
         self.object(py, self.layout.globals)
     }
 
+    /// Makes the frame one that has not reached its first traceable instruction, so that an exception thrown into it
+    /// leaves no traceback entry: from 3.13 on an unstarted frame already points at that instruction.
+    pub(crate) fn step_back(&self, py: Python<'_>) {
+        const UNIT: usize = 2;
+        if minor_version(py) < 13 {
+            return;
+        }
+        // SAFETY: the field lies within the frame, by the promise of `new`.
+        let slot = unsafe { self.frame.add(self.layout.instruction) }.cast::<usize>();
+        // SAFETY: as above.
+        let instruction = unsafe { slot.read() };
+        // SAFETY: as above; with an exception thrown in, the instruction is compared and never run.
+        unsafe { slot.write(instruction - UNIT) };
+    }
+
     /// An argument, by the index of its slot.
     pub(crate) fn argument<'py>(&self, py: Python<'py>, index: usize) -> Option<Bound<'py, PyAny>> {
         self.object(py, self.layout.locals + index * SLOT)

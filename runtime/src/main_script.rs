@@ -91,7 +91,10 @@ fn run_script(py: Python<'_>, evaluation: &Evaluation, frame: &UnstartedFrame) -
     frame.replace_code(empty);
     match result {
         Ok(_) => Ran::ToItsEnd,
-        Err(error) => Ran::Raised(error),
+        Err(error) => {
+            frame.step_back(py);
+            Ran::Raised(error)
+        }
     }
 }
 
