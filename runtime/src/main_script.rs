@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::evaluation::Evaluation;
 use crate::layout::UnstartedFrame;
+use crate::tracing::Silence;
 use crate::{compile, scope, state};
 
 /// The script that is waited for: its real name, or what CPython calls the text of `-c`.
@@ -49,17 +50,25 @@ unsafe extern "C" fn watch(thread: *mut c_void, frame: *mut c_void, throw: c_int
     let py = unsafe { Python::assume_attached() };
     let Some(evaluation) = Evaluation::of(py) else { return std::ptr::null_mut() };
     let mut throw_into = throw;
+    let mut silence = None;
     if throw == 0 {
         // SAFETY: CPython passed the frame, of the layout of this version.
         let unstarted = unsafe { UnstartedFrame::new(frame, evaluation.layout) };
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_script(py, evaluation, &unstarted)));
-        if let Ok(Ran::Raised(error)) = ran {
+        let ran = ran.unwrap_or(Ran::NotIt);
+        if !matches!(ran, Ran::NotIt) {
+            // The program's tracers have seen its own frame return; they must not be told of a frame without code.
+            silence = Some(Silence::begin(py));
+        }
+        if let Ran::Raised(error) = ran {
             error.restore(py);
             throw_into = 1;
         }
     }
     // SAFETY: the arguments are CPython's own; with `throw_into` an exception is set.
-    unsafe { (evaluation.default)(thread, frame, throw_into) }
+    let result = unsafe { (evaluation.default)(thread, frame, throw_into) };
+    drop(silence);
+    result
 }
 
 enum Ran {
