@@ -4,3 +4,9 @@
 mod architecture;
 mod run;
 mod serve;
+
+mod heal;
+mod program;
+mod python;
+
+mod resume;
