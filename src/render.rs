@@ -53,6 +53,9 @@ const VERBS: [(&str, &str, &[&str]); 9] = [
     ("abort", "abort", &["crash_id"]),
 ];
 
+/// Stands in a call for the arguments that the reader has to fill in.
+const OPEN_END: &str = "…";
+
 /// Rewrites the calls that a tool's text names into commands: `get_crash(crash_id="c1")` into `healmcp show c1`.
 pub(crate) fn for_people(text: &str) -> String {
     let mut out = String::new();
@@ -71,7 +74,11 @@ pub(crate) fn for_people(text: &str) -> String {
                     out.push(' ');
                     // A symbol stands alone; with it, the path says where to look.
                     let is_second = name == "path" && arguments.iter().any(|(other, _)| *other == "symbol");
-                    if !bare.contains(&name) || is_second {
+                    if name == OPEN_END {
+                        out.push_str(OPEN_END);
+                    } else if name == "code" {
+                        out.push_str("-e ");
+                    } else if !bare.contains(&name) || is_second {
                         out.push_str("--");
                         out.push_str(
                             &name
@@ -94,7 +101,7 @@ pub(crate) fn for_people(text: &str) -> String {
     out + rest
 }
 
-/// Reads `name=value, ...)`; returns the pairs and where the call ends. Plain words lose their quotes.
+/// Reads `name=value, …)`; returns the pairs and where the call ends. Plain words lose their quotes.
 fn call_arguments(text: &str) -> Option<(Vec<(&str, &str)>, usize)> {
     let mut pairs = Vec::new();
     let mut place = 0;
@@ -104,6 +111,11 @@ fn call_arguments(text: &str) -> Option<(Vec<(&str, &str)>, usize)> {
         place += rest.len() - trimmed.len();
         if trimmed.starts_with(')') {
             return Some((pairs, place + 1));
+        }
+        if trimmed.starts_with(OPEN_END) {
+            pairs.push((OPEN_END, ""));
+            place += OPEN_END.len();
+            continue;
         }
         let name_len = trimmed.find('=')?;
         let name = &trimmed[..name_len];
@@ -170,6 +182,10 @@ mod tests {
         check(
             "read_code(symbol=\"f\", path=\"a.py\")",
             "healmcp read f --path a.py",
+        );
+        check(
+            "check_heal(crash_id=\"c1\", code=…, then=…) or read_code(crash_id=\"c1\", …)",
+            "healmcp check c1 -e … --then … or healmcp read --crash c1 …",
         );
         check(
             "job.resume(1) and resume(x) stay",

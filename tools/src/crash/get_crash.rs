@@ -202,7 +202,7 @@ RESTARTS (then=…)
   line    not here: CPython allows no jump here
 ALREADY TRIED
   f0 `x = 1; y = 2` then next: denied: HC204 import
-next: get_frame(crash_id="c1", frame=0, path="NAME") opens a value; evaluate(crash_id="c1", expression=…); search_code, read_code(crash_id="c1", …); then check_heal(crash_id="c1", code=…, then=…)"#
+next: get_frame(crash_id="c1", frame=0, path="NAME") opens a value; evaluate(crash_id="c1", expression=…); search_code(crash_id="c1", …), read_code(crash_id="c1", …); then check_heal(crash_id="c1", code=…, then=…)"#
         );
         assert_eq!(
             world.asked(),

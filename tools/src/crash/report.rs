@@ -232,7 +232,7 @@ fn tail(report: &CrashReport) -> String {
     let crash_id = text::quoted(&report.summary.crash_id);
     lines.push(format!(
         "next: get_frame(crash_id={crash_id}, frame=0, path=\"NAME\") opens a value; \
-         evaluate(crash_id={crash_id}, expression=…); search_code, read_code(crash_id={crash_id}, …); \
+         evaluate(crash_id={crash_id}, expression=…); search_code(crash_id={crash_id}, …), read_code(crash_id={crash_id}, …); \
          then check_heal(crash_id={crash_id}, code=…, then=…)"
     ));
     lines.join("\n")
