@@ -16,14 +16,20 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import importlib.machinery
 import importlib.util
 import json
+import pathlib
 import random
 import re
 import sys
 import textwrap
 import time
+import types
+import typing
+import uuid
+import weakref
 
 
 def load(path):
@@ -87,6 +93,27 @@ class AppError(Exception):
     pass
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class Frozen:
+    __slots__ = ("v",)
+    v: object
+
+
+class Lazy:
+    @functools.cached_property
+    def slow(self):
+        raise AssertionError("code of the program ran")
+
+    @classmethod
+    def make(cls):
+        raise AssertionError("code of the program ran")
+
+
+class Typed(typing.NamedTuple):
+    a: int
+    b: str = "b"
+
+
 class Loud:
     """Every special method of it is code of the program."""
 
@@ -106,6 +133,12 @@ class Guarded:
         raise AssertionError("code of the program ran")
 
 
+def filled():
+    lazy = Lazy()
+    lazy.__dict__["slow"] = [1]
+    return lazy
+
+
 def state():
     Plain.label = "class"
     shared = [1, 2]
@@ -121,6 +154,8 @@ def state():
         "cnt": collections.Counter("abca"), "dec": decimal.Decimal("1.50"), "frac": fractions.Fraction(3, 4),
         "day": datetime.date(2024, 2, 29), "when": datetime.datetime(2024, 2, 29, 12, 30), "delta": datetime.timedelta(hours=5),
         "pat": re.compile(r"(\d+)-(\w+)"), "text": "12-ab 34-cd", "err": ValueError("bad", 3), "AppError": AppError,
+        "Color": Color, "Level": Level, "frozen": Frozen(3), "typed": Typed(1), "space": types.SimpleNamespace(p=1), "module": types.ModuleType("module"),
+        "path": pathlib.PurePosixPath("/a/b.txt"), "uid": uuid.UUID(int=5), "lazy": filled(), "zone": datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc),
         "Plain": Plain, "people": [{"name": "Z", "age": 5}, {"name": "Y", "age": None}, {"name": "X"}],
     }
 
@@ -131,7 +166,9 @@ def canon(value, seen=None, originals=None):
     """A value as nested tuples: types, order and sharing count; `originals` maps identities that must be kept."""
     seen = {} if seen is None else seen
     kind = type(value)
-    if value is None or kind in (bool, int, str, bytes):
+    if kind is str:
+        return ("str", re.sub(" at 0x[0-9a-f]+", "", value))
+    if value is None or kind in (bool, int, bytes):
         return (kind.__name__, value)
     if kind in (float, complex):
         return (kind.__name__, repr(value))
@@ -829,6 +866,19 @@ a = (lambda_ := 1) if False else 0
 try:\n    rows[0][0] = rows[5]\nexcept IndexError:\n    rows[0][0] = None
 obj.tags.append("x"); obj.inner.v = obj.tags; a = obj.inner.v is obj.tags
 shared.append(3); a = rows[2]
+a = Color.RED, Color["GREEN"], Color.RED is color, Color.RED.value, Level.HIGH + 1, [c2.name for c2 in Color], Level.LOW < Level.HIGH
+a = str(color), repr(color), f"{color}", f"{level}", {color: 1}[Color.RED], color in [Color.RED], color == 1
+a = Color.BLUE
+a = Color["BLUE"]
+a = frozen == frozen, frozen < frozen, str(frozen), {frozen: 1}, frozen.v
+a = typed.a, typed.b, typed == (1, "b"), typed[0], str(typed), [*typed]
+space.q = space.p + 1; a = str(space); space.p = 5
+module.x = 1
+a = module.x
+a = path.name, path.suffix, str(path), path / "c", path == path
+a = uid.hex, str(uid), uid == uid
+lazy.slow.append(2); a = lazy.slow
+a = zone == zone, str(zone), zone.tzinfo, zone.isoformat(), zone - zone
 a = {"k": [1, 2]}["k"][0], [1, 2][0], "abc"[1], (1, 2)[-1]
 a = 10**20 % 7, 10**20 // 3, -7 // 2, -7 % 3, 7.5 // 2, 1e300 * 1e10
 a = 0x1F, 0b11, 0o17, 1_000, 1e3, 2j * 2j, 123456789012345678901234567890
@@ -890,7 +940,9 @@ REFUSED = [
     ("decimal_class.x = 1", "HC804"), ("json_module.x = 1", "HC804"), ("function.x = 1", "HC804"), ("a = frozen_hash in {1}", None),
     ("a = handle.read()", None), ("for line in handle:\n    pass", "HC803"), ("try:\n    a = loud == 1\nexcept Exception:\n    a = 2", "HC801"), ("try:\n    a = list(gen)\nfinally:\n    a = 2", "HC803"),
     ("try:\n    a = 1 / 0\nexcept bad_class:\n    a = 1", "HC808"), ("x = 1\nobj.total = 5\na = obj.computed", "HC801"), ("items.append(1)\nd['x'] = 2\ndel d['y']\na = loud[0]", "HC801"),
-    ("a = clash[5]", "HC801"), ("clash[5] = 1", "HC801"), ("a = 5 in clash", "HC801"), ("a = clash.get(5)", "HC801"), ("a = err.name", None), ("a = zoned == zoned", "HC801"), ("a = str(zoned)", None),
+    ("a = empty_lazy.slow", "HC801"), ("a = lazy.make", "HC806"), ("lazy.make()", None), ("a = hidden == hidden", "HC801"), ("a = [hidden]\nb2 = a == [1]", "HC801"), ("a = proxy.x", None),
+    ("a = proxy + 1", "HC801"), ("a = str(proxy)", "HC801"), ("a = d2.pop('gen')\nb2 = list(a)", "HC803"), ("a = d2.get('gen')\nb2 = list(a)", "HC803"), ("a = max([d2['gen']])\nb2 = list(a)", "HC803"),
+    ("frozen.v = 5", "HC801"), ("a = clash[5]", "HC801"), ("clash[5] = 1", "HC801"), ("a = 5 in clash", "HC801"), ("a = clash.get(5)", "HC801"), ("a = err.name", None), ("a = zoned == zoned", "HC801"), ("a = str(zoned)", None),
 ]
 
 
@@ -900,6 +952,7 @@ def refusal_state():
         loud=Loud(), guarded=Guarded(), gen=(x for x in [1]), it=iter([1, 2]), strange=STRANGE, bad_class=KeyboardInterrupt,
         decimal_class=decimal.Decimal, json_module=json, function=load, slow=re.compile("(a+)+$"), form="%999999999d",
         mydd=collections.defaultdict(lambda: 1 / 0), handle=open(__file__), clash=CLASH(), zoned=ZONED,
+        empty_lazy=Lazy(), hidden=Frozen(Loud()), proxy=weakref.proxy(KEPT), d2={"gen": (x for x in [1])},
     )
     return made
 
@@ -913,6 +966,9 @@ class StrangeMeta(type):
 
 class STRANGE(metaclass=StrangeMeta):
     pass
+
+
+KEPT = Loud()
 
 
 class SameHash:

@@ -31,13 +31,20 @@ impl<'py> Interpreter<'_, 'py> {
     /// `object.name` as a value.
     pub(super) fn attribute(&mut self, object: &Bound<'py, PyAny>, name: &str) -> Eval<Bound<'py, PyAny>> {
         match self.find_attribute(object, name)? {
-            Found::Method => Err(function_value(&format!("{}.{name}", self.facts.type_name(object)))),
+            Found::Method => Err(function_value(&format!(
+                "{}.{name}",
+                self.facts.type_name(object)
+            ))),
             found => self.read_found(object, name, found),
         }
     }
 
     /// `object.name` where a method may stand, before a call.
-    pub(super) fn attribute_or_method(&mut self, object: &Bound<'py, PyAny>, name: &str) -> Eval<Bound<'py, PyAny>> {
+    pub(super) fn attribute_or_method(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+    ) -> Eval<Bound<'py, PyAny>> {
         let found = self.find_attribute(object, name)?;
         self.read_found(object, name, found)
     }
@@ -63,9 +70,13 @@ impl<'py> Interpreter<'_, 'py> {
     /// The error of CPython itself, without its detours.
     fn missing(&self, object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Stop {
         if object.cast::<PyType>().is_ok() {
-            let class = object.cast::<PyType>().ok().and_then(|class| class.qualname().ok());
+            let class = object
+                .cast::<PyType>()
+                .ok()
+                .and_then(|class| class.qualname().ok());
             let class = class.map_or_else(|| "?".to_owned(), |class| class.to_string_lossy().into_owned());
-            return PyAttributeError::new_err(format!("type object '{class}' has no attribute '{name}'")).into();
+            return PyAttributeError::new_err(format!("type object '{class}' has no attribute '{name}'"))
+                .into();
         }
         match native::generic_getattr(object, name) {
             Err(error) => error.into(),
@@ -151,7 +162,9 @@ impl<'py> Interpreter<'_, 'py> {
         meta: &TypeFacts<'py>,
         name: &str,
     ) -> Eval<Found<'py>> {
-        let Ok(class) = object.cast::<PyType>() else { return Ok(Found::Missing) };
+        let Ok(class) = object.cast::<PyType>() else {
+            return Ok(Found::Missing);
+        };
         let in_meta = self.facts.lookup(meta, name)?.map(|(_, value)| value);
         if let Some(descriptor) = &in_meta {
             if self.is_native_data(descriptor) {
@@ -177,12 +190,17 @@ impl<'py> Interpreter<'_, 'py> {
 
     fn is_native_data(&self, descriptor: &Bound<'py, PyAny>) -> bool {
         let class = descriptor.get_type();
-        self.facts.world.native_data_descriptors.iter().any(|known| class.is(known))
+        self.facts
+            .world
+            .native_data_descriptors
+            .iter()
+            .any(|known| class.is(known))
     }
 
     fn is_data_descriptor(&self, descriptor: &Bound<'py, PyAny>) -> Eval<bool> {
         let facts = self.facts.of(descriptor)?;
-        Ok(self.facts.lookup(&facts, "__set__")?.is_some() || self.facts.lookup(&facts, "__delete__")?.is_some())
+        Ok(self.facts.lookup(&facts, "__set__")?.is_some()
+            || self.facts.lookup(&facts, "__delete__")?.is_some())
     }
 
     /// What a value of the class's dict gives when it is read through an instance.
@@ -206,7 +224,11 @@ impl<'py> Interpreter<'_, 'py> {
         if class.is(&world.property) {
             let getter = value.getattr("fget")?;
             let is_plain = self.facts.is_library_function(&getter) || self.facts.is_native_callable(&getter);
-            return Ok(if is_plain { Found::Native } else { Found::Program(getter, path()) });
+            return Ok(if is_plain {
+                Found::Native
+            } else {
+                Found::Program(getter, path())
+            });
         }
         match self.facts.special(&facts, "__get__")? {
             Special::Missing => Ok(Found::Value(value.clone())),
@@ -238,15 +260,19 @@ impl<'py> Interpreter<'_, 'py> {
         if let Ok(module) = object.cast::<PyModule>()
             && let Some(getter) = module.dict().get_item("__getattr__")?
         {
-            return Ok(Found::Program(getter, format!("{}.__getattr__({name:?})", self.facts.type_name(object))));
+            return Ok(Found::Program(
+                getter,
+                format!("{}.__getattr__({name:?})", self.facts.type_name(object)),
+            ));
         }
         match self.facts.special(facts, "__getattr__")? {
             Special::Missing => Ok(Found::Missing),
             Special::Native => Ok(Found::Native),
             Special::Fields => Ok(Found::Missing),
-            Special::Program(getter) => {
-                Ok(Found::Program(getter, format!("{}.__getattr__", self.facts.type_name(object))))
-            }
+            Special::Program(getter) => Ok(Found::Program(
+                getter,
+                format!("{}.__getattr__", self.facts.type_name(object)),
+            )),
         }
     }
 
@@ -288,7 +314,9 @@ impl<'py> Interpreter<'_, 'py> {
             kind: "attribute",
             place,
             secret: name.to_owned(),
-            old: old.as_ref().map_or_else(|| UNSET.to_owned(), |old| render(name, old)),
+            old: old
+                .as_ref()
+                .map_or_else(|| UNSET.to_owned(), |old| render(name, old)),
             new: New::Value(value.clone()),
             line,
         });

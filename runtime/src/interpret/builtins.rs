@@ -40,7 +40,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             Builtin::Sorted => {
                 let key = args.take_function("key");
                 let mut values = self.values(args)?;
-                let Some(iterable) = values.positional.first() else { return self.call_values(callable, values) };
+                let Some(iterable) = values.positional.first() else {
+                    return self.call_values(callable, values);
+                };
                 let items = self.materialise(iterable)?;
                 let reverse = match values.keywords.iter().find(|(name, _)| name == "reverse") {
                     Some((_, reverse)) => self.reversed_order(&reverse.clone())?,
@@ -58,6 +60,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             return match builtin {
                 Builtin::Print => self.print(&values),
                 Builtin::Dict => self.dict(values),
+                Builtin::Zip => self.call_iterator(callable, values),
                 _ => self.call_values(callable, values),
             };
         };
@@ -90,7 +93,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             }
             Builtin::Getattr => return self.getattr(&first, &values),
             Builtin::Isinstance | Builtin::Issubclass => {
-                let Some(class) = values.positional.get(1) else { return self.call_values(callable, values) };
+                let Some(class) = values.positional.get(1) else {
+                    return self.call_values(callable, values);
+                };
                 if builtin == Builtin::Isinstance {
                     return Ok(truth(self.is_instance(&first, class)?));
                 }
@@ -132,9 +137,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 if builtin == Builtin::Iter && self.own_iterator(&first).is_some() {
                     return Ok(first);
                 }
+                return self.call_iterator(callable, values);
             }
             Builtin::Reversed => {
                 self.vet_shallow(&first, &["__reversed__", "__len__", "__getitem__"])?;
+                return self.call_iterator(callable, values);
             }
             Builtin::Next => return self.next_value(&first, &values),
             Builtin::Range | Builtin::Slice | Builtin::Bin | Builtin::Hex | Builtin::Oct | Builtin::Chr => {
@@ -142,7 +149,12 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                     self.vet_shallow(value, INDEX)?;
                 }
             }
-            Builtin::Abs | Builtin::Int | Builtin::Float | Builtin::Complex | Builtin::Round | Builtin::Divmod => {
+            Builtin::Abs
+            | Builtin::Int
+            | Builtin::Float
+            | Builtin::Complex
+            | Builtin::Round
+            | Builtin::Divmod => {
                 self.vet_number(builtin, &values)?;
             }
             Builtin::Ord | Builtin::Callable => {}
@@ -175,7 +187,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 ));
             }
             match self.facts.kind(value)? {
-                Kind::Other if builtin == Builtin::Divmod => self.vet_shallow(value, &["__divmod__", "__rdivmod__"])?,
+                Kind::Other if builtin == Builtin::Divmod => {
+                    self.vet_shallow(value, &["__divmod__", "__rdivmod__"])?;
+                }
                 Kind::Other => self.vet_shallow(value, NUMBER)?,
                 Kind::Decimal => self.vet(value, ANYTHING)?,
                 _ => {}
@@ -186,7 +200,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         {
             let n_digits = digits.extract::<i64>();
             if is_int(digits) && !n_digits.is_ok_and(|n_digits| n_digits.abs() <= MAX_DIGITS) {
-                return Err(Stop::limit(rule::INTEGER, "rounding to too many digits", "use fewer digits"));
+                return Err(Stop::limit(
+                    rule::INTEGER,
+                    "rounding to too many digits",
+                    "use fewer digits",
+                ));
             }
         }
         Ok(())
@@ -196,12 +214,20 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let mut bits = Vec::new();
         for value in &values.positional {
             self.vet_shallow(value, &["__pow__", "__rpow__"])?;
-            bits.push(if is_int(value) { native::bit_length(value)? } else { 0 });
+            bits.push(if is_int(value) {
+                native::bit_length(value)?
+            } else {
+                0
+            });
         }
         if let [_, exponent, modulus] = bits.as_slice()
             && exponent.saturating_mul(*modulus) > 1 << 20
         {
-            return Err(Stop::limit(rule::INTEGER, "a power of numbers too large", "use smaller numbers"));
+            return Err(Stop::limit(
+                rule::INTEGER,
+                "a power of numbers too large",
+                "use smaller numbers",
+            ));
         }
         Ok(())
     }
@@ -241,7 +267,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let name = self.attribute_name(values.positional.get(1))?;
         match (self.attribute(object, &name), values.positional.get(2)) {
             (Err(stop), Some(default))
-                if stop.exception().is_some_and(|error| error.is_instance_of::<PyAttributeError>(self.py)) =>
+                if stop
+                    .exception()
+                    .is_some_and(|error| error.is_instance_of::<PyAttributeError>(self.py)) =>
             {
                 Ok(default.clone())
             }
@@ -367,7 +395,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     }
 
     pub(super) fn replay_failing(&mut self, mut replay: Replay, stop: Stop) -> Eval<Bound<'py, PyAny>> {
-        let Some(error) = stop.exception() else { return Err(stop) };
+        let Some(error) = stop.exception() else {
+            return Err(stop);
+        };
         replay.fail(error.clone_ref(self.py));
         self.replay(replay)
     }
@@ -405,8 +435,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     /// `reverse=` takes an integer.
     pub(super) fn reversed_order(&mut self, value: &Bound<'py, PyAny>) -> Eval<bool> {
         if !is_int(value) {
-            let message =
-                format!("'{}' object cannot be interpreted as an integer", self.facts.type_name(value));
+            let message = format!(
+                "'{}' object cannot be interpreted as an integer",
+                self.facts.type_name(value)
+            );
             return Err(PyTypeError::new_err(message).into());
         }
         Ok(value.is_truthy()?)
@@ -433,7 +465,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let positions = PyList::new(py, 0..items.len())?;
         options.set_item("key", keys.getattr("__getitem__")?)?;
         positions.call_method("sort", (), Some(&options))?;
-        positions.iter().map(|position| Ok(items[position.extract::<usize>()?].clone())).collect()
+        positions
+            .iter()
+            .map(|position| Ok(items[position.extract::<usize>()?].clone()))
+            .collect()
     }
 
     fn sum(&mut self, callable: &Bound<'py, PyAny>, mut values: Values<'py>) -> Eval<Bound<'py, PyAny>> {
@@ -449,7 +484,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             is_plain &= matches!(kind, Kind::Atom | Kind::Tuple | Kind::List);
         }
         self.meter.elements(n_elements)?;
-        self.meter.work((n_elements.saturating_mul(items.len()) >> 14) as u64)?;
+        self.meter
+            .work((n_elements.saturating_mul(items.len()) >> 14) as u64)?;
         if is_plain {
             let start = values.named("start", 1).cloned();
             if let Some(start) = start {
@@ -490,7 +526,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 None => Ok(default.to_owned()),
                 Some((_, value)) if value.is_none() => Ok(default.to_owned()),
                 Some((_, value)) => super::statics::text(value).ok_or_else(|| {
-                    let class = value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+                    let class = value
+                        .get_type()
+                        .qualname()
+                        .map_or_else(|_| "?".to_owned(), |name| name.to_string());
                     PyTypeError::new_err(format!("{name} must be None or a string, not {class}"))
                 }),
             }
@@ -499,7 +538,12 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let mut texts = Vec::new();
         for value in &values.positional {
             let text = self.text_of(value, |value| Ok(value.str()?.into_any()))?;
-            texts.push(text.cast_into::<PyString>().map_err(PyErr::from)?.to_string_lossy().into_owned());
+            texts.push(
+                text.cast_into::<PyString>()
+                    .map_err(PyErr::from)?
+                    .to_string_lossy()
+                    .into_owned(),
+            );
         }
         self.printed.push_str(&texts.join(&separator));
         self.printed.push_str(&end);

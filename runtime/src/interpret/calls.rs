@@ -1,6 +1,6 @@
 //! Calls: what is called, and its arguments.
 
-use healcore::tables::{Builtin, Member, MemberKind, Module};
+use healcore::tables::{Member, MemberKind, Module};
 use healcore::tree::{Argument, Call, Callee, Comprehension, Function, Keyword, MemberRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -35,17 +35,26 @@ pub(super) struct Values<'py> {
 
 impl<'py> Values<'py> {
     pub(super) fn of(positional: Vec<Bound<'py, PyAny>>) -> Self {
-        Self { positional, keywords: Vec::new() }
+        Self {
+            positional,
+            keywords: Vec::new(),
+        }
     }
 
     /// All values, whatever their place.
     pub(super) fn all(&self) -> impl Iterator<Item = &Bound<'py, PyAny>> {
-        self.positional.iter().chain(self.keywords.iter().map(|(_, value)| value))
+        self.positional
+            .iter()
+            .chain(self.keywords.iter().map(|(_, value)| value))
     }
 
     /// A keyword, or the positional argument at a place.
     pub(super) fn named(&self, name: &str, position: usize) -> Option<&Bound<'py, PyAny>> {
-        let keyword = self.keywords.iter().find(|(keyword, _)| keyword == name).map(|(_, value)| value);
+        let keyword = self
+            .keywords
+            .iter()
+            .find(|(keyword, _)| keyword == name)
+            .map(|(_, value)| value);
         keyword.or_else(|| self.positional.get(position))
     }
 }
@@ -97,20 +106,35 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             }
             Callee::Program(path) => {
                 let callable = self.path(path)?;
-                let name = std::iter::once(&path.root).chain(&path.attributes).cloned().collect::<Vec<_>>().join(".");
-                self.program_call(&callable, &name)?;
+                let name = std::iter::once(&path.root)
+                    .chain(&path.attributes)
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join(".");
+                if callable.is_callable() {
+                    self.program_call(&callable, &name)?;
+                }
                 let args = self.args(call)?;
                 let values = self.values(args)?;
-                let value = self.call_values(&callable, values)?;
-                self.names.forget();
-                self.facts.forget();
-                self.plain_keys.clear();
-                Ok(value)
+                self.call_program(&callable, values)
             }
         };
         let value = value.map_err(|stop| stop.at(call.span.line))?;
         self.meter.clock()?;
         Ok(value)
+    }
+
+    /// Calls code of the program, after the policy has allowed it: nothing that was known is sure any more.
+    pub(super) fn call_program(
+        &mut self,
+        callable: &Bound<'py, PyAny>,
+        values: Values<'py>,
+    ) -> Eval<Bound<'py, PyAny>> {
+        let value = self.call_values(callable, values);
+        self.names.forget();
+        self.facts.forget();
+        self.plain_keys.clear();
+        value
     }
 
     /// Evaluates arguments in order; generators and functions wait for the call.
@@ -131,7 +155,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         for keyword in &call.keywords {
             match keyword {
                 Keyword::One { name, value } => keywords.push((name.clone(), Arg::Value(self.expr(value)?))),
-                Keyword::Function { name, function } => keywords.push((name.clone(), Arg::Function(function))),
+                Keyword::Function { name, function } => {
+                    keywords.push((name.clone(), Arg::Function(function)));
+                }
                 Keyword::Star(expr) => {
                     let mapping = self.expr(expr)?;
                     for (key, value) in self.mapping_items(&mapping)? {
@@ -183,7 +209,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             Function::Identity(_) => Ok(self.py.None().into_bound(self.py)),
             Function::Lambda(lambda) => Err(Stop::unsupported(
                 "a lambda that C code would call",
-                format!("leave `lambda {}: …` to `key=` of sorted, min, max and sort", lambda.parameter.id),
+                format!(
+                    "leave `lambda {}: …` to `key=` of sorted, min, max and sort",
+                    lambda.parameter.id
+                ),
             )),
         }
     }
@@ -228,16 +257,34 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         function: &Function,
         items: &[Bound<'py, PyAny>],
     ) -> Eval<Vec<Bound<'py, PyAny>>> {
-        items.iter().map(|item| self.apply(function, vec![item.clone()])).collect()
+        items
+            .iter()
+            .map(|item| self.apply(function, vec![item.clone()]))
+            .collect()
     }
 
-    /// Calls with values, counts the result, and remembers it if it is an iterator.
-    pub(super) fn call_values(
+    /// Calls what gives a new iterator, and remembers it as the heal's own.
+    pub(super) fn call_iterator(
         &mut self,
         callable: &Bound<'py, PyAny>,
         values: Values<'py>,
     ) -> Eval<Bound<'py, PyAny>> {
         let sources: Vec<_> = values.all().cloned().collect();
+        let value = self.call_values(callable, values)?;
+        let facts = self.facts.of(&value)?;
+        if !sources.iter().any(|source| source.is(&value)) && self.facts.lookup(&facts, "__next__")?.is_some()
+        {
+            self.adopt(&value, &sources);
+        }
+        Ok(value)
+    }
+
+    /// Calls with values and counts the result.
+    pub(super) fn call_values(
+        &mut self,
+        callable: &Bound<'py, PyAny>,
+        values: Values<'py>,
+    ) -> Eval<Bound<'py, PyAny>> {
         let args = PyTuple::new(self.py, values.positional)?;
         let keywords = match values.keywords.is_empty() {
             true => None,
@@ -250,20 +297,16 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             }
         };
         let value = callable.call(args, keywords.as_ref())?;
-        let facts = self.facts.of(&value)?;
-        if self.own_iterator(&value).is_none()
-            && !sources.iter().any(|source| source.is(&value))
-            && self.facts.lookup(&facts, "__next__")?.is_some()
-        {
-            self.adopt(&value, &sources);
-        }
         self.made(value)
     }
 
     /// The builtin of that name, which the program must not have put something else in place of.
     pub(super) fn builtin(&mut self, name: &str) -> Eval<Bound<'py, PyAny>> {
         let Some(builtin) = self.facts.world.builtin(self.py, name) else {
-            return Err(Stop::unsupported(format!("this Python has no `{name}`"), "write it another way"));
+            return Err(Stop::unsupported(
+                format!("this Python has no `{name}`"),
+                "write it another way",
+            ));
         };
         match self.names.find(name)? {
             Some(value) if !value.is(&builtin) => Err(Stop::refused(
@@ -305,7 +348,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         if !is_own {
             return Err(Stop::refused(
                 rule::REBOUND,
-                format!("`{}.{}` has been replaced by the program", member.module.name(), member.path),
+                format!(
+                    "`{}.{}` has been replaced by the program",
+                    member.module.name(),
+                    member.path
+                ),
                 "write it another way",
             ));
         }
@@ -326,8 +373,13 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             return Ok(of_module(&self.facts.module_name(class)));
         }
         if value.get_type().is(&world.function) {
-            let globals = value.getattr("__globals__")?.cast_into::<PyDict>().map_err(PyErr::from)?;
-            let name = globals.get_item("__name__")?.and_then(|name| super::statics::text(&name));
+            let globals = value
+                .getattr("__globals__")?
+                .cast_into::<PyDict>()
+                .map_err(PyErr::from)?;
+            let name = globals
+                .get_item("__name__")?
+                .and_then(|name| super::statics::text(&name));
             return Ok(name.is_some_and(|name| {
                 super::world::loaded(self.py, &name)
                     .is_some_and(|module| module.dict().is(&globals) && world.is_library(&module))
@@ -366,20 +418,36 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 && value.eq(&expected)?
             || member.member.kind == MemberKind::Constant;
         if !is_same {
-            let name = std::iter::once(&member.root).chain(&member.attributes).cloned().collect::<Vec<_>>().join(".");
+            let name = std::iter::once(&member.root)
+                .chain(&member.attributes)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(".");
             return Err(Stop::refused(
                 rule::REBOUND,
                 format!("`{name}` means something else in this frame"),
-                format!("import it in the healing code under another name: `{}`", import_line(member.member)),
+                format!(
+                    "import it in the healing code under another name: `{}`",
+                    import_line(member.member)
+                ),
             ));
         }
         Ok(value)
     }
 
     /// `isinstance(object, class)`, by the type that the object really has.
-    pub(super) fn is_instance(&mut self, object: &Bound<'py, PyAny>, class: &Bound<'py, PyAny>) -> Eval<bool> {
+    pub(super) fn is_instance(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        class: &Bound<'py, PyAny>,
+    ) -> Eval<bool> {
         let object_class = object.get_type();
-        self.is_subclass(&object_class, class, "isinstance() arg 2 must be a type, a tuple of types, or a union", 0)
+        self.is_subclass(
+            &object_class,
+            class,
+            "isinstance() arg 2 must be a type, a tuple of types, or a union",
+            0,
+        )
     }
 
     /// `issubclass(class, other)`.
@@ -394,30 +462,51 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let world = self.facts.world;
         let parts = if let Ok(tuple) = other.cast_exact::<PyTuple>() {
             Some(tuple.clone())
-        } else if world.union_type.as_ref().is_some_and(|union| other.get_type().is(union)) {
-            Some(other.getattr("__args__")?.cast_into::<PyTuple>().map_err(PyErr::from)?)
+        } else if world
+            .union_type
+            .as_ref()
+            .is_some_and(|union| other.get_type().is(union))
+        {
+            Some(
+                other
+                    .getattr("__args__")?
+                    .cast_into::<PyTuple>()
+                    .map_err(PyErr::from)?,
+            )
         } else {
             None
         };
         if let Some(parts) = parts {
             if depth > 20 {
-                return Err(Stop::limit(rule::DEPTH, "a tuple of classes nested too deep", "write the classes in one tuple"));
+                return Err(Stop::limit(
+                    rule::DEPTH,
+                    "a tuple of classes nested too deep",
+                    "write the classes in one tuple",
+                ));
             }
             for part in parts.iter() {
-                let part = if part.is_none() { part.get_type().into_any() } else { part };
+                let part = if part.is_none() {
+                    part.get_type().into_any()
+                } else {
+                    part
+                };
                 if self.is_subclass(class, &part, error, depth + 1)? {
                     return Ok(true);
                 }
             }
             return Ok(false);
         }
-        let Ok(other) = other.cast::<PyType>() else { return Err(PyTypeError::new_err(error.to_owned()).into()) };
+        let Ok(other) = other.cast::<PyType>() else {
+            return Err(PyTypeError::new_err(error.to_owned()).into());
+        };
         if native::is_subtype(class.as_any(), other.as_any()) {
             return Ok(true);
         }
         // Abstract classes of the library know classes that do not derive from them.
         let meta = self.facts.of(other.as_any())?;
-        let Some((_, check)) = self.facts.lookup(&meta, "__subclasscheck__")? else { return Ok(false) };
+        let Some((_, check)) = self.facts.lookup(&meta, "__subclasscheck__")? else {
+            return Ok(false);
+        };
         if self.facts.is_native_callable(&check) {
             return Ok(false);
         }
@@ -431,7 +520,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 None => true,
                 Some((_, hook)) => self.facts.is_native_callable(hook),
             };
-            let is_plain_abc = check.getattr("__module__").ok().and_then(|name| super::statics::text(&name)).as_deref()
+            let is_plain_abc = check
+                .getattr("__module__")
+                .ok()
+                .and_then(|name| super::statics::text(&name))
+                .as_deref()
                 == Some("abc");
             if !(hook_is_plain && is_plain_abc) {
                 let path = format!("{}.__subclasscheck__", other.qualname()?);
@@ -444,29 +537,13 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
 /// Values as arguments.
 pub(super) fn as_args<'t, 'py>(values: Vec<Bound<'py, PyAny>>) -> Args<'t, 'py> {
-    Args { positional: values.into_iter().map(Arg::Value).collect(), keywords: Vec::new() }
+    Args {
+        positional: values.into_iter().map(Arg::Value).collect(),
+        keywords: Vec::new(),
+    }
 }
 
 fn import_line(member: &Member) -> String {
     let first = member.path.split('.').next().unwrap_or(member.path);
     format!("from {} import {first} as listed", member.module.name())
-}
-
-/// Whether a builtin is a type.
-pub(super) fn is_type(builtin: Builtin) -> bool {
-    matches!(
-        builtin,
-        Builtin::Bool
-            | Builtin::Bytearray
-            | Builtin::Bytes
-            | Builtin::Complex
-            | Builtin::Dict
-            | Builtin::Float
-            | Builtin::Frozenset
-            | Builtin::Int
-            | Builtin::List
-            | Builtin::Set
-            | Builtin::Str
-            | Builtin::Tuple
-    )
 }

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use healcore::tree::{
-    BinaryOp, Binding, BoolOp, Clause, CompareOp, Comprehension, Constant, DictComprehension, DictItem, Element, Expr,
-    ExprKind, Index, Path, UnaryOp, UnpackBinding,
+    BinaryOp, Binding, BoolOp, Clause, CompareOp, Comprehension, Constant, DictComprehension, DictItem,
+    Element, Expr, ExprKind, Index, Path, UnaryOp, UnpackBinding,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySet, PySlice, PyString, PyTuple};
+use pyo3::types::{
+    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySet, PySlice, PyString, PyTuple,
+};
 
 use super::interpreter::Interpreter;
 use super::names::Scope;
@@ -48,7 +50,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             ExprKind::Bool { op, values } => self.bool_op(*op, values),
             ExprKind::Compare { first, rest } => self.compare(first, rest),
             ExprKind::Conditional { test, body, orelse } => {
-                if self.condition(test)? { self.expr(body) } else { self.expr(orelse) }
+                if self.condition(test)? {
+                    self.expr(body)
+                } else {
+                    self.expr(orelse)
+                }
             }
             ExprKind::List(elements) => {
                 let elements = self.display(elements)?;
@@ -97,7 +103,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 Some(value) => value.into_pyobject(py).map_err(PyErr::from)?.into_any(),
                 None => {
                     let bytes = PyBytes::new(py, integer.to_le_bytes());
-                    py.get_type::<PyInt>().call_method1("from_bytes", (bytes, "little"))?
+                    py.get_type::<PyInt>()
+                        .call_method1("from_bytes", (bytes, "little"))?
                 }
             },
             Constant::Float(value) => PyFloat::new(py, *value).into_any(),
@@ -135,14 +142,19 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 Ok(py.get_type::<PySlice>().call1((lower, upper, step))?)
             }
             Index::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.index(part)).collect::<Eval<Vec<_>>>()?;
+                let parts = parts
+                    .iter()
+                    .map(|part| self.index(part))
+                    .collect::<Eval<Vec<_>>>()?;
                 Ok(PyTuple::new(py, parts)?.into_any())
             }
         }
     }
 
     fn bool_op(&mut self, op: BoolOp, values: &[Expr]) -> Eval<Bound<'py, PyAny>> {
-        let (last, firsts) = values.split_last().expect("a boolean operation has two or more values");
+        let (last, firsts) = values
+            .split_last()
+            .expect("a boolean operation has two or more values");
         for value in firsts {
             let value = self.expr(value)?;
             let is_true = self.truth(&value)?;
@@ -205,9 +217,15 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
     fn starred(&mut self, iterable: &Bound<'py, PyAny>) -> Eval<Vec<Bound<'py, PyAny>>> {
         match self.materialise(iterable) {
-            Err(stop) if stop.exception().is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) => {
-                let message =
-                    format!("Value after * must be an iterable, not {}", self.facts.type_name(iterable));
+            Err(stop)
+                if stop
+                    .exception()
+                    .is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) =>
+            {
+                let message = format!(
+                    "Value after * must be an iterable, not {}",
+                    self.facts.type_name(iterable)
+                );
                 Err(PyTypeError::new_err(message).into())
             }
             values => values,
@@ -292,7 +310,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         evaluated: Option<Bound<'py, PyAny>>,
         collect: &mut Collect<'_, '_, 'a, 'py>,
     ) -> Eval<bool> {
-        let Some((clause, rest)) = clauses.split_first() else { return collect(self) };
+        let Some((clause, rest)) = clauses.split_first() else {
+            return collect(self);
+        };
         let iterable = match evaluated {
             Some(iterable) => iterable,
             None => self.expr(&clause.iterable)?,

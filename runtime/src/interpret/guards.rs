@@ -2,7 +2,9 @@
 
 use healcore::tree::BinaryOp;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PyList, PyRange, PySet, PyString, PyTuple};
+use pyo3::types::{
+    PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PyList, PyRange, PySet, PyString, PyTuple,
+};
 
 use super::limits::Meter;
 use super::native;
@@ -81,6 +83,11 @@ pub(super) fn arithmetic(
             }
             meter.integer(bits.saturating_sub(2))
         }
+        BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Mod if is_int(left) && is_int(right) => {
+            // Quadratic; the program itself may hold large integers.
+            let digits = (native::bit_length(left)? >> 6).saturating_mul(native::bit_length(right)? >> 6);
+            meter.integer(digits >> 10)
+        }
         BinaryOp::LeftShift if is_int(left) && is_int(right) => {
             let bits = native::bit_length(left)?;
             let shift = u64::try_from(count(right)).unwrap_or(u64::MAX);
@@ -94,11 +101,19 @@ pub(super) fn arithmetic(
 pub(super) fn power(meter: &Meter, bits: u64, exponent: &Bound<'_, PyAny>) -> Eval<()> {
     let exponent = u64::try_from(count(exponent)).unwrap_or(u64::MAX);
     // 0 and 1 stay what they are, whatever the exponent.
-    meter.integer(if bits <= 1 { bits } else { (bits - 1).saturating_mul(exponent) })
+    meter.integer(if bits <= 1 {
+        bits
+    } else {
+        (bits - 1).saturating_mul(exponent)
+    })
 }
 
 fn repeat(meter: &Meter, sequence: &Bound<'_, PyAny>, n_times: &Bound<'_, PyAny>) -> Eval<()> {
-    size(meter, sequence, sequence_len(sequence).unwrap_or(0).saturating_mul(count(n_times)))
+    size(
+        meter,
+        sequence,
+        sequence_len(sequence).unwrap_or(0).saturating_mul(count(n_times)),
+    )
 }
 
 fn size(meter: &Meter, sequence: &Bound<'_, PyAny>, length: usize) -> Eval<()> {
@@ -122,7 +137,10 @@ pub(super) fn count(value: &Bound<'_, PyAny>) -> usize {
 
 /// Whether a value's type has that name.
 pub(super) fn is_named(value: &Bound<'_, PyAny>, name: &str) -> bool {
-    value.get_type().qualname().is_ok_and(|qualname| qualname.to_string_lossy() == name)
+    value
+        .get_type()
+        .qualname()
+        .is_ok_and(|qualname| qualname.to_string_lossy() == name)
 }
 
 /// Widths and precisions of a `%` format.
@@ -164,7 +182,10 @@ pub(super) fn widths(format: &str) -> Eval<()> {
 /// Widths and precisions in a format spec, which holds nothing else.
 pub(super) fn spec_widths(spec: &str) -> Eval<()> {
     let runs = spec.split(|character: char| !character.is_ascii_digit());
-    if runs.into_iter().any(|run| run.len() > 6 || run.parse::<usize>().is_ok_and(|width| width > MAX_WIDTH)) {
+    if runs
+        .into_iter()
+        .any(|run| run.len() > 6 || run.parse::<usize>().is_ok_and(|width| width > MAX_WIDTH))
+    {
         return Err(too_wide());
     }
     Ok(())
@@ -179,7 +200,11 @@ fn too_wide() -> Stop {
 }
 
 /// A search for something that is no int goes through the whole range.
-pub(super) fn range_search(meter: &Meter, container: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Eval<()> {
+pub(super) fn range_search(
+    meter: &Meter,
+    container: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> Eval<()> {
     if container.cast::<PyRange>().is_ok() && !value.is_exact_instance_of::<PyInt>() {
         return meter.elements(container.len().unwrap_or(usize::MAX));
     }

@@ -9,7 +9,6 @@ use super::journal::Journal;
 use super::limits::{Limits, Meter};
 use super::names::Names;
 use super::policy::{CallPolicy, Decision};
-use super::regex::Watchdog;
 use super::statics::Facts;
 use super::stop::{Eval, Stop, rule};
 
@@ -44,7 +43,6 @@ pub(super) struct Interpreter<'a, 'py> {
     pub(super) iterators: HashMap<usize, OwnIterator<'py>>,
     /// Containers whose keys are known to be plain, with their length then.
     pub(super) plain_keys: HashMap<usize, (Bound<'py, PyAny>, usize)>,
-    pub(super) watchdog: Watchdog,
     /// The line that runs.
     pub(super) line: u32,
 }
@@ -69,7 +67,6 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             printed: String::new(),
             iterators: HashMap::new(),
             plain_keys: HashMap::new(),
-            watchdog: Watchdog::default(),
             line: 0,
         })
     }
@@ -111,7 +108,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
     /// Remembers an iterator that the heal made.
     pub(super) fn adopt(&mut self, iterator: &Bound<'py, PyAny>, sources: &[Bound<'py, PyAny>]) {
-        let own = OwnIterator { _kept: iterator.clone(), sources: sources.to_vec() };
+        let own = OwnIterator {
+            _kept: iterator.clone(),
+            sources: sources.to_vec(),
+        };
         self.iterators.insert(iterator.as_ptr() as usize, own);
     }
 

@@ -16,7 +16,11 @@ use super::world::Kind;
 
 impl<'py> Interpreter<'_, 'py> {
     /// `container[index]`.
-    pub(super) fn item(&mut self, container: &Bound<'py, PyAny>, index: &Bound<'py, PyAny>) -> Eval<Bound<'py, PyAny>> {
+    pub(super) fn item(
+        &mut self,
+        container: &Bound<'py, PyAny>,
+        index: &Bound<'py, PyAny>,
+    ) -> Eval<Bound<'py, PyAny>> {
         let kind = self.facts.kind(container)?;
         match kind {
             Kind::Dict | Kind::View | Kind::ChainMap => {
@@ -52,7 +56,9 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn vet_class_item(&mut self, class: &Bound<'py, PyAny>) -> Eval<()> {
-        let Ok(class) = class.cast::<pyo3::types::PyType>() else { return Ok(()) };
+        let Ok(class) = class.cast::<pyo3::types::PyType>() else {
+            return Ok(());
+        };
         let facts = self.facts.of_class(class)?;
         if let Special::Program(getter) = self.facts.special(&facts, "__class_getitem__")? {
             let path = format!("{}.__class_getitem__", class.qualname()?);
@@ -84,12 +90,29 @@ impl<'py> Interpreter<'_, 'py> {
         }
         self.may_write("a missing key of a defaultdict")?;
         let world = self.facts.world;
-        let is_plain = ["list", "dict", "set", "int", "float", "str", "bool", "tuple", "frozenset", "bytes"]
-            .iter()
-            .any(|name| world.builtin(self.py, name).is_some_and(|class| class.is(&factory)))
-            || self.facts.world.kind(factory.as_ptr() as usize).is_some();
+        let is_plain = [
+            "list",
+            "dict",
+            "set",
+            "int",
+            "float",
+            "str",
+            "bool",
+            "tuple",
+            "frozenset",
+            "bytes",
+        ]
+        .iter()
+        .any(|name| {
+            world
+                .builtin(self.py, name)
+                .is_some_and(|class| class.is(&factory))
+        }) || self.facts.world.kind(factory.as_ptr() as usize).is_some();
         if !is_plain {
-            self.program_call(&factory, &format!("{}.default_factory", self.facts.type_name(object)))?;
+            self.program_call(
+                &factory,
+                &format!("{}.default_factory", self.facts.type_name(object)),
+            )?;
         }
         let value = object.get_item(key)?;
         self.journal.key(dict, key, None);
@@ -120,7 +143,10 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Kind::ChainMap => {
                 let maps = container.getattr("maps")?;
-                let first = self.item(&maps, &0_i64.into_pyobject(self.py).map_err(PyErr::from)?.into_any())?;
+                let first = self.item(
+                    &maps,
+                    &0_i64.into_pyobject(self.py).map_err(PyErr::from)?.into_any(),
+                )?;
                 self.store_item(&first, index, value, text)
             }
             Kind::Bytearray | Kind::Deque => {
@@ -130,7 +156,10 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Kind::Other => {
                 let facts = self.facts.of(container)?;
-                let setter = self.facts.lookup(&facts, "__setitem__")?.map(|(_, setter)| setter);
+                let setter = self
+                    .facts
+                    .lookup(&facts, "__setitem__")?
+                    .map(|(_, setter)| setter);
                 match setter {
                     Some(setter) if !self.facts.is_native_callable(&setter) => {
                         let path = format!("{}.__setitem__", self.facts.type_name(container));
@@ -172,12 +201,21 @@ impl<'py> Interpreter<'_, 'py> {
         let container = list.as_any();
         if index.cast::<PySlice>().is_ok() {
             let items = match self.materialise(value) {
-                Err(stop) if stop.exception().is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) => {
+                Err(stop)
+                    if stop
+                        .exception()
+                        .is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) =>
+                {
                     return Err(PyTypeError::new_err("can only assign an iterable").into());
                 }
                 items => items?,
             };
-            self.meter.elements(items.len() + sequence_len(container).unwrap_or(0).min(self.meter.limits().container))?;
+            self.meter.elements(
+                items.len()
+                    + sequence_len(container)
+                        .unwrap_or(0)
+                        .min(self.meter.limits().container),
+            )?;
             let items = PyList::new(self.py, items)?.into_any();
             return self.store_whole(container, index, &items, text);
         }
@@ -185,8 +223,13 @@ impl<'py> Interpreter<'_, 'py> {
         container.set_item(index, value)?;
         let old = old?;
         let position = index.extract::<isize>()?;
-        let position = if position < 0 { position + list.len() as isize } else { position };
-        self.journal.element(list, usize::try_from(position).unwrap_or(0), old.clone());
+        let position = if position < 0 {
+            position + list.len() as isize
+        } else {
+            position
+        };
+        self.journal
+            .element(list, usize::try_from(position).unwrap_or(0), old.clone());
         self.tell_item(container, index, text, Some(&old), Some(value));
         Ok(())
     }
@@ -206,7 +249,8 @@ impl<'py> Interpreter<'_, 'py> {
         container.set_item(key, value)?;
         self.journal.key(dict, key, old.clone());
         if old.is_none() {
-            self.meter.elements(dict.len().saturating_sub(1).min(self.meter.limits().container))?;
+            self.meter
+                .elements(dict.len().saturating_sub(1).min(self.meter.limits().container))?;
             self.meter.bytes(96)?;
             self.key_was_added(container);
         }
@@ -242,7 +286,10 @@ impl<'py> Interpreter<'_, 'py> {
         let kind = self.facts.kind(container)?;
         if kind == Kind::Other {
             let facts = self.facts.of(container)?;
-            let deleter = self.facts.lookup(&facts, "__delitem__")?.map(|(_, deleter)| deleter);
+            let deleter = self
+                .facts
+                .lookup(&facts, "__delitem__")?
+                .map(|(_, deleter)| deleter);
             match deleter {
                 Some(deleter) if !self.facts.is_native_callable(&deleter) => {
                     let path = format!("{}.__delitem__", self.facts.type_name(container));
@@ -270,7 +317,11 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(container.del_item(index)?);
         }
         let is_element = container.cast::<PyList>().is_ok() && index.cast::<PyInt>().is_ok();
-        let element = if is_element { container.get_item(index).ok() } else { None };
+        let element = if is_element {
+            container.get_item(index).ok()
+        } else {
+            None
+        };
         let old = render(&text, container);
         self.save(container, &text)?;
         container.del_item(index)?;
@@ -285,7 +336,10 @@ impl<'py> Interpreter<'_, 'py> {
         let class = container.get_type();
         for base in self.facts.mro(&class)?.iter() {
             let base = base.cast_into::<pyo3::types::PyType>().map_err(PyErr::from)?;
-            if base.qualname().is_ok_and(|name| name.to_string_lossy() == "OrderedDict") {
+            if base
+                .qualname()
+                .is_ok_and(|name| name.to_string_lossy() == "OrderedDict")
+            {
                 return Ok(true);
             }
         }

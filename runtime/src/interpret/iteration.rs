@@ -1,6 +1,6 @@
 //! Iteration: over values that can be iterated again, and over iterators that the heal itself made.
 
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 
@@ -48,7 +48,9 @@ impl<'py> Interpreter<'_, 'py> {
     /// Takes the next element.
     pub(super) fn next(&mut self, iterator: &Bound<'py, PyIterator>) -> Eval<Option<Bound<'py, PyAny>>> {
         self.meter.step()?;
-        let Some(item) = iterator.clone().next() else { return Ok(None) };
+        let Some(item) = iterator.clone().next() else {
+            return Ok(None);
+        };
         let item = item?;
         // What `accumulate` and `zip` give is new.
         if self.own_iterator(iterator.as_any()).is_some() {
@@ -110,7 +112,11 @@ impl<'py> Interpreter<'_, 'py> {
         let mut items = Vec::with_capacity(elements.len());
         for (position, element) in elements.iter().enumerate() {
             let pair = match self.materialise(element) {
-                Err(stop) if stop.exception().is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) => {
+                Err(stop)
+                    if stop
+                        .exception()
+                        .is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) =>
+                {
                     let message = format!(
                         "cannot convert dictionary update sequence element #{position} to a sequence"
                     );
@@ -130,10 +136,5 @@ impl<'py> Interpreter<'_, 'py> {
             }
         }
         Ok(items)
-    }
-
-    /// The error of a key that is not there.
-    pub(super) fn key_error(key: &Bound<'py, PyAny>) -> Stop {
-        PyKeyError::new_err((key.clone().unbind(),)).into()
     }
 }

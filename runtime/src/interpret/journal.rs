@@ -14,22 +14,58 @@ use super::world;
 /// One way back.
 enum Undo<'py> {
     /// An attribute of an instance.
-    Attribute { object: Bound<'py, PyAny>, name: Bound<'py, PyString>, old: Option<Bound<'py, PyAny>> },
+    Attribute {
+        object: Bound<'py, PyAny>,
+        name: Bound<'py, PyString>,
+        old: Option<Bound<'py, PyAny>>,
+    },
     /// An attribute of a class.
-    Class { class: Bound<'py, PyType>, name: Bound<'py, PyString>, old: Option<Bound<'py, PyAny>> },
+    Class {
+        class: Bound<'py, PyType>,
+        name: Bound<'py, PyString>,
+        old: Option<Bound<'py, PyAny>>,
+    },
     /// A variable of a module.
-    Module { dict: Bound<'py, PyDict>, name: Bound<'py, PyString>, old: Option<Bound<'py, PyAny>> },
+    Module {
+        dict: Bound<'py, PyDict>,
+        name: Bound<'py, PyString>,
+        old: Option<Bound<'py, PyAny>>,
+    },
     /// One element of a list.
-    Element { list: Bound<'py, PyList>, index: usize, old: Bound<'py, PyAny> },
+    Element {
+        list: Bound<'py, PyList>,
+        index: usize,
+        old: Bound<'py, PyAny>,
+    },
     /// One key of a dict.
-    Key { dict: Bound<'py, PyDict>, key: Bound<'py, PyAny>, old: Option<Bound<'py, PyAny>> },
+    Key {
+        dict: Bound<'py, PyDict>,
+        key: Bound<'py, PyAny>,
+        old: Option<Bound<'py, PyAny>>,
+    },
     /// A whole container.
-    List { list: Bound<'py, PyList>, items: Bound<'py, PyList> },
-    Dict { dict: Bound<'py, PyDict>, items: Bound<'py, PyDict> },
-    Set { set: Bound<'py, PySet>, items: Bound<'py, PySet> },
-    Bytes { bytes: Bound<'py, PyByteArray>, items: Vec<u8> },
+    List {
+        list: Bound<'py, PyList>,
+        items: Bound<'py, PyList>,
+    },
+    Dict {
+        dict: Bound<'py, PyDict>,
+        items: Bound<'py, PyDict>,
+    },
+    Set {
+        set: Bound<'py, PySet>,
+        items: Bound<'py, PySet>,
+    },
+    Bytes {
+        bytes: Bound<'py, PyByteArray>,
+        items: Vec<u8>,
+    },
     /// A container that only its own methods fill: `deque`, `OrderedDict`, an array.
-    Own { object: Bound<'py, PyAny>, copy: Bound<'py, PyAny>, how: OwnWay },
+    Own {
+        object: Bound<'py, PyAny>,
+        copy: Bound<'py, PyAny>,
+        how: OwnWay,
+    },
 }
 
 /// How a container of the library is filled again.
@@ -88,7 +124,11 @@ impl<'py> Journal<'py> {
         name: &Bound<'py, PyString>,
         old: Option<Bound<'py, PyAny>>,
     ) {
-        self.undo.push(Undo::Attribute { object: object.clone(), name: name.clone(), old });
+        self.undo.push(Undo::Attribute {
+            object: object.clone(),
+            name: name.clone(),
+            old,
+        });
     }
 
     pub(super) fn class(
@@ -97,7 +137,11 @@ impl<'py> Journal<'py> {
         name: &Bound<'py, PyString>,
         old: Option<Bound<'py, PyAny>>,
     ) {
-        self.undo.push(Undo::Class { class: class.clone(), name: name.clone(), old });
+        self.undo.push(Undo::Class {
+            class: class.clone(),
+            name: name.clone(),
+            old,
+        });
     }
 
     pub(super) fn module(
@@ -106,7 +150,11 @@ impl<'py> Journal<'py> {
         name: &Bound<'py, PyString>,
         old: Option<Bound<'py, PyAny>>,
     ) {
-        self.undo.push(Undo::Module { dict: dict.clone(), name: name.clone(), old });
+        self.undo.push(Undo::Module {
+            dict: dict.clone(),
+            name: name.clone(),
+            old,
+        });
     }
 
     /// Whether the whole container can be restored already.
@@ -116,13 +164,26 @@ impl<'py> Journal<'py> {
 
     pub(super) fn element(&mut self, list: &Bound<'py, PyList>, index: usize, old: Bound<'py, PyAny>) {
         if !self.is_saved(list.as_any()) {
-            self.undo.push(Undo::Element { list: list.clone(), index, old });
+            self.undo.push(Undo::Element {
+                list: list.clone(),
+                index,
+                old,
+            });
         }
     }
 
-    pub(super) fn key(&mut self, dict: &Bound<'py, PyDict>, key: &Bound<'py, PyAny>, old: Option<Bound<'py, PyAny>>) {
+    pub(super) fn key(
+        &mut self,
+        dict: &Bound<'py, PyDict>,
+        key: &Bound<'py, PyAny>,
+        old: Option<Bound<'py, PyAny>>,
+    ) {
         if !self.is_saved(dict.as_any()) {
-            self.undo.push(Undo::Key { dict: dict.clone(), key: key.clone(), old });
+            self.undo.push(Undo::Key {
+                dict: dict.clone(),
+                key: key.clone(),
+                old,
+            });
         }
     }
 
@@ -134,23 +195,41 @@ impl<'py> Journal<'py> {
         let entry = if let Some(how) = how {
             let copy = match how {
                 OwnWay::NdArray => object.call_method0("copy")?,
-                OwnWay::Deque => PyList::new(object.py(), object.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any(),
+                OwnWay::Deque => {
+                    PyList::new(object.py(), object.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any()
+                }
                 OwnWay::OrderedDict => native_items(object)?,
                 OwnWay::Slice => {
                     let all = pyo3::types::PySlice::full(object.py());
                     object.get_item(all)?
                 }
             };
-            Undo::Own { object: object.clone(), copy, how }
+            Undo::Own {
+                object: object.clone(),
+                copy,
+                how,
+            }
         } else if let Ok(list) = object.cast::<PyList>() {
-            Undo::List { list: list.clone(), items: list.get_slice(0, list.len()) }
+            Undo::List {
+                list: list.clone(),
+                items: list.get_slice(0, list.len()),
+            }
         } else if let Ok(dict) = object.cast::<PyDict>() {
-            Undo::Dict { dict: dict.clone(), items: native::copy_dict(dict)? }
+            Undo::Dict {
+                dict: dict.clone(),
+                items: native::copy_dict(dict)?,
+            }
         } else if let Ok(set) = object.cast::<PySet>() {
             let copy = object.py().get_type::<PySet>().call_method1("copy", (object,))?;
-            Undo::Set { set: set.clone(), items: copy.cast_into::<PySet>()? }
+            Undo::Set {
+                set: set.clone(),
+                items: copy.cast_into::<PySet>()?,
+            }
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
-            Undo::Bytes { bytes: bytes.clone(), items: bytes.to_vec() }
+            Undo::Bytes {
+                bytes: bytes.clone(),
+                items: bytes.to_vec(),
+            }
         } else {
             return Ok(false);
         };
@@ -160,7 +239,12 @@ impl<'py> Journal<'py> {
     }
 
     /// Tells of a write; further writes to the same place change only what came out.
-    pub(super) fn tell(&mut self, owner: &Bound<'py, PyAny>, key: &str, change: impl FnOnce() -> Change<'py>) {
+    pub(super) fn tell(
+        &mut self,
+        owner: &Bound<'py, PyAny>,
+        key: &str,
+        change: impl FnOnce() -> Change<'py>,
+    ) {
         let at = (owner.as_ptr() as usize, key.to_owned());
         if let Some(known) = self.change_at.get(&at) {
             let change = change();
@@ -185,7 +269,10 @@ impl<'py> Journal<'py> {
 
     /// Remembers an attribute that the heal wrote.
     pub(super) fn wrote_attribute(&mut self, owner: &Bound<'py, PyAny>, name: &str) {
-        let is_known = self.attributes.iter().any(|(known, its_name)| known.is(owner) && its_name == name);
+        let is_known = self
+            .attributes
+            .iter()
+            .any(|(known, its_name)| known.is(owner) && its_name == name);
         if !is_known {
             self.attributes.push((owner.clone(), name.to_owned()));
         }

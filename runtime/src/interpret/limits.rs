@@ -86,7 +86,10 @@ impl Meter {
                 "loop over fewer elements, or end the loop earlier",
             ));
         }
-        match self.until_clock.checked_sub(u32::try_from(steps).unwrap_or(u32::MAX)) {
+        match self
+            .until_clock
+            .checked_sub(u32::try_from(steps).unwrap_or(u32::MAX))
+        {
             Some(left) if left > 0 => {
                 self.until_clock = left;
                 Ok(())
@@ -119,7 +122,9 @@ impl Meter {
 
     /// The time left before the thread's own limit, at least a little.
     pub(super) fn time_left(&self) -> Duration {
-        (self.limits.wall * 2).saturating_sub(self.start.elapsed()).max(Duration::from_millis(10))
+        (self.limits.wall * 2)
+            .saturating_sub(self.start.elapsed())
+            .max(Duration::from_millis(10))
     }
 
     /// Counts a new value and refuses one that is too large.
@@ -160,7 +165,10 @@ impl Meter {
         if size > self.limits.new_memory || self.allocated > self.limits.new_memory * 4 {
             return Err(Stop::limit(
                 rule::MEMORY,
-                format!("the code made more than {} MiB of new values", self.limits.new_memory >> 20),
+                format!(
+                    "the code made more than {} MiB of new values",
+                    self.limits.new_memory >> 20
+                ),
                 "build smaller values",
             ));
         }
@@ -206,11 +214,17 @@ impl Meter {
 }
 
 fn thread_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for the answer.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     if failed != 0 {
         return Duration::ZERO;
     }
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }

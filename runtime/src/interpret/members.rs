@@ -45,7 +45,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             _ => {
                 let values = self.consumed(member, args)?;
                 let all: Vec<_> = values.all().cloned().collect();
-                let specials = if (member.module, member.path) == (Module::Json, "dumps") { JSON } else { ANYTHING };
+                let specials = if (member.module, member.path) == (Module::Json, "dumps") {
+                    JSON
+                } else {
+                    ANYTHING
+                };
                 for value in &all {
                     self.vet(value, specials)?;
                 }
@@ -78,23 +82,41 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         for value in &all {
             self.vet(value, MATH)?;
         }
-        let bits = |value: &Bound<'py, PyAny>| if is_int(value) { native::bit_length(value) } else { Ok(0) };
+        let bits = |value: &Bound<'py, PyAny>| {
+            if is_int(value) {
+                native::bit_length(value)
+            } else {
+                Ok(0)
+            }
+        };
         match name {
             "factorial" | "perm" | "comb" => {
                 // n! has at most n · log2 n bits, and the others have fewer.
-                let (Some(n), k) = (values.positional.first(), values.positional.get(1)) else { return Ok(()) };
+                let (Some(n), k) = (values.positional.first(), values.positional.get(1)) else {
+                    return Ok(());
+                };
                 if !is_int(n) {
                     return Ok(());
                 }
                 let factors = match k {
-                    Some(k) if is_int(k) => count(k).min(if name == "comb" { count(n).saturating_sub(count(k)) } else { usize::MAX }),
+                    Some(k) if is_int(k) => count(k).min(if name == "comb" {
+                        count(n).saturating_sub(count(k))
+                    } else {
+                        usize::MAX
+                    }),
                     _ => count(n),
                 };
                 self.meter.integer((factors as u64).saturating_mul(bits(n)?))
             }
             "prod" => {
                 let mut total = 0;
-                for value in values.positional.first().map(|list| self.materialise(list)).transpose()?.unwrap_or_default() {
+                for value in values
+                    .positional
+                    .first()
+                    .map(|list| self.materialise(list))
+                    .transpose()?
+                    .unwrap_or_default()
+                {
                     total += bits(&value)?;
                 }
                 self.meter.integer(total)
@@ -106,7 +128,6 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 }
                 self.meter.integer(total)
             }
-            "nextafter" => Ok(()),
             _ => Ok(()),
         }
     }
@@ -125,10 +146,18 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 for value in values.all() {
                     if let Some(text) = super::statics::text(value)
                         && let Some((_, exponent)) = text.to_ascii_lowercase().split_once('e')
-                        && !exponent.trim().replace('_', "").parse::<i64>().is_ok_and(|exponent| exponent.abs() <= MAX_EXPONENT)
+                        && !exponent
+                            .trim()
+                            .replace('_', "")
+                            .parse::<i64>()
+                            .is_ok_and(|exponent| exponent.abs() <= MAX_EXPONENT)
                         && exponent.contains(|character: char| character.is_ascii_digit())
                     {
-                        return Err(Stop::limit(rule::INTEGER, "a Fraction with a huge exponent", "use a smaller number"));
+                        return Err(Stop::limit(
+                            rule::INTEGER,
+                            "a Fraction with a huge exponent",
+                            "use a smaller number",
+                        ));
                     }
                     if is_int(value) {
                         self.meter.integer(native::bit_length(value)?)?;
@@ -140,15 +169,19 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 Some(width) if is_int(width) => self.meter.text(count(width)),
                 _ => Ok(()),
             },
-            (Module::Json, "dumps") => match values.named("indent", usize::MAX) {
-                Some(indent) if is_int(indent) && count(indent) > 100 => {
-                    Err(Stop::limit(rule::STRING, "an indent of more than 100", "use a smaller indent"))
+            (Module::Json, "dumps") => {
+                match values.named("indent", usize::MAX) {
+                    Some(indent) if is_int(indent) && count(indent) > 100 => Err(Stop::limit(
+                        rule::STRING,
+                        "an indent of more than 100",
+                        "use a smaller indent",
+                    )),
+                    Some(indent) if sequence_len(indent).is_some_and(|length| length > 100) => Err(
+                        Stop::limit(rule::STRING, "an indent of more than 100", "use a smaller indent"),
+                    ),
+                    _ => Ok(()),
                 }
-                Some(indent) if sequence_len(indent).is_some_and(|length| length > 100) => {
-                    Err(Stop::limit(rule::STRING, "an indent of more than 100", "use a smaller indent"))
-                }
-                _ => Ok(()),
-            },
+            }
             (Module::Datetime, "datetime.strptime") => Ok(()),
             (Module::Statistics, "quantiles") => match values.named("n", usize::MAX) {
                 Some(n) if is_int(n) => self.meter.elements(count(n)),
@@ -228,21 +261,32 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         mut args: Args<'_, 'py>,
     ) -> Eval<Bound<'py, PyAny>> {
         if args.take_function("key").is_some() {
-            return Err(Stop::unsupported("`bisect` with a key", "make a list of the keys first"));
+            return Err(Stop::unsupported(
+                "`bisect` with a key",
+                "make a list of the keys first",
+            ));
         }
         let values = self.values(args)?;
         let all: Vec<_> = values.all().cloned().collect();
         for value in &all {
             self.vet(value, ORDERED)?;
         }
-        let Some(list) = values.positional.first().cloned().filter(|_| member.path.starts_with("insort")) else {
+        let Some(list) = values
+            .positional
+            .first()
+            .cloned()
+            .filter(|_| member.path.starts_with("insort"))
+        else {
             return self.call_values(callable, values);
         };
         let place = format!("{}(…)", member.path);
         self.may_write(&format!("`{place}`"))?;
         let old = render("", &list);
         if list.cast::<PyList>().is_err() {
-            return Err(Stop::unsupported(format!("`{place}` on something else than a list"), "use a list"));
+            return Err(Stop::unsupported(
+                format!("`{place}` on something else than a list"),
+                "use a list",
+            ));
         }
         self.save(&list, &place)?;
         if let Some(value) = values.positional.get(1) {
@@ -260,7 +304,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         mut args: Args<'_, 'py>,
     ) -> Eval<Bound<'py, PyAny>> {
         let key = args.take_function("key").or_else(|| args.take_function("func"));
-        let function = match args.positional.iter().position(|arg| matches!(arg, Arg::Function(_))) {
+        let function = match args
+            .positional
+            .iter()
+            .position(|arg| matches!(arg, Arg::Function(_)))
+        {
             Some(at) => match args.positional.remove(at) {
                 Arg::Function(function) => Some(function),
                 _ => None,
@@ -282,7 +330,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                     }
                     values.positional[0] = PyList::new(self.py, inner)?.into_any();
                 }
-                return self.call_values(callable, values);
+                return self.call_iterator(callable, values);
             }
             ("islice" | "batched", _) => {
                 for bound in values.positional.iter().skip(1) {
@@ -298,16 +346,25 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 self.vet_iterable(value)?;
             }
         }
-        self.call_values(callable, values)
+        self.call_iterator(callable, values)
     }
 
     fn accumulate(&mut self, function: Option<&Function>, values: &Values<'py>) -> Eval<Bound<'py, PyAny>> {
         let mut replay = Replay::default();
-        let Some(iterable) = values.positional.first() else { return self.replay(replay) };
+        let Some(iterable) = values.positional.first() else {
+            return self.replay(replay);
+        };
         let items = self.materialise(iterable)?;
-        let initial = values.keywords.iter().find(|(name, _)| name == "initial").map(|(_, value)| value.clone());
+        let initial = values
+            .keywords
+            .iter()
+            .find(|(name, _)| name == "initial")
+            .map(|(_, value)| value.clone());
         let mut items = items.into_iter();
-        let Some(mut total) = initial.filter(|initial| !initial.is_none()).or_else(|| items.next()) else {
+        let Some(mut total) = initial
+            .filter(|initial| !initial.is_none())
+            .or_else(|| items.next())
+        else {
             return self.replay(replay);
         };
         replay.push(total.clone().unbind());
@@ -327,7 +384,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
     fn group_by(&mut self, function: Option<&Function>, values: &Values<'py>) -> Eval<Bound<'py, PyAny>> {
         let mut replay = Replay::default();
-        let Some(iterable) = values.positional.first() else { return self.replay(replay) };
+        let Some(iterable) = values.positional.first() else {
+            return self.replay(replay);
+        };
         let items = self.materialise(iterable)?;
         let keys = match function {
             Some(function) => self.keys(function, &items)?,
@@ -346,7 +405,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             let group = PyList::new(self.py, &items[at..end])?.into_any();
             let group = group.try_iter()?.into_any();
             self.adopt(&group, &[]);
-            replay.push(PyTuple::new(self.py, [keys[at].clone(), group])?.into_any().unbind());
+            replay.push(
+                PyTuple::new(self.py, [keys[at].clone(), group])?
+                    .into_any()
+                    .unbind(),
+            );
             at = end;
         }
         self.replay(replay)
@@ -354,7 +417,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
     fn sift(&mut self, name: &str, function: &Function, values: &Values<'py>) -> Eval<Bound<'py, PyAny>> {
         let mut replay = Replay::default();
-        let Some(iterable) = values.positional.first() else { return self.replay(replay) };
+        let Some(iterable) = values.positional.first() else {
+            return self.replay(replay);
+        };
         let iterator = self.iterate(iterable)?;
         let mut is_dropping = name == "dropwhile";
         while let Some(item) = self.next(&iterator)? {
@@ -362,7 +427,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 replay.push(item.unbind());
                 continue;
             }
-            let is_true = match self.apply(function, vec![item.clone()]).and_then(|value| self.truth(&value)) {
+            let is_true = match self
+                .apply(function, vec![item.clone()])
+                .and_then(|value| self.truth(&value))
+            {
                 Ok(is_true) => is_true,
                 Err(stop) => return self.replay_failing(replay, stop),
             };
@@ -380,10 +448,28 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 }
 
 /// What `json.dumps` may ask.
-const JSON: super::vet::Specials = &["__str__", "__repr__", "__iter__", "__len__", "keys", "items", "__getitem__", "__lt__"];
+const JSON: super::vet::Specials = &[
+    "__str__",
+    "__repr__",
+    "__iter__",
+    "__len__",
+    "keys",
+    "items",
+    "__getitem__",
+    "__lt__",
+];
 /// What functions of `math` may ask.
-const MATH: super::vet::Specials =
-    &["__float__", "__index__", "__ceil__", "__floor__", "__trunc__", "__mul__", "__rmul__", "__add__", "__radd__"];
+const MATH: super::vet::Specials = &[
+    "__float__",
+    "__index__",
+    "__ceil__",
+    "__floor__",
+    "__trunc__",
+    "__mul__",
+    "__rmul__",
+    "__add__",
+    "__radd__",
+];
 
 impl Interpreter<'_, '_> {
     /// Refuses widths in a text that is a format.

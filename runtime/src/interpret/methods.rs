@@ -16,16 +16,42 @@ use super::world::Kind;
 /// A method that was found on a receiver.
 pub(super) enum Method<'py> {
     /// Of a listed type, unbound: its own code, whatever a subclass says.
-    Listed { function: Bound<'py, PyAny>, of: &'static Receiver, name: &'static str },
+    Listed {
+        function: Bound<'py, PyAny>,
+        of: &'static Receiver,
+        name: &'static str,
+    },
     /// Of the program, bound.
-    Program { function: Bound<'py, PyAny>, path: String, name: String },
+    Program {
+        function: Bound<'py, PyAny>,
+        path: String,
+    },
 }
 
 /// Methods that change their receiver.
 const MUTATING: &[&str] = &[
-    "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "extendleft", "insert",
-    "intersection_update", "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault",
-    "sort", "subtract", "symmetric_difference_update", "update",
+    "add",
+    "append",
+    "appendleft",
+    "clear",
+    "difference_update",
+    "discard",
+    "extend",
+    "extendleft",
+    "insert",
+    "intersection_update",
+    "move_to_end",
+    "pop",
+    "popitem",
+    "popleft",
+    "remove",
+    "reverse",
+    "rotate",
+    "setdefault",
+    "sort",
+    "subtract",
+    "symmetric_difference_update",
+    "update",
 ];
 
 impl<'a, 'py> Interpreter<'a, 'py> {
@@ -45,17 +71,27 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             && let Some((of, name)) = self.listed(object, *position, name)?
             && !self.is_shadowed(object, name)
         {
-            return Ok(Method::Listed { function: function.clone(), of, name });
+            return Ok(Method::Listed {
+                function: function.clone(),
+                of,
+                name,
+            });
         }
         let function = self.attribute_or_method(object, name)?;
-        if facts.kind != Kind::Other {
+        if !matches!(facts.kind, Kind::Other | Kind::Module) && function.is_callable() {
             return Err(Stop::refused(
                 rule::RECEIVER,
-                format!("`{name}` of a `{}` is not a listed method", self.facts.type_name(object)),
+                format!(
+                    "`{name}` of a `{}` is not a listed method",
+                    self.facts.type_name(object)
+                ),
                 "convert the value first, or compute the result another way",
             ));
         }
-        Ok(Method::Program { function, path: format!("{text}.{name}"), name: name.to_owned() })
+        Ok(Method::Program {
+            function,
+            path: format!("{text}.{name}"),
+        })
     }
 
     /// The listed type that defines the method at this place of the MRO, if it is one.
@@ -66,25 +102,48 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         name: &str,
     ) -> Eval<Option<(&'static Receiver, &'static str)>> {
         let class = object.get_type();
-        let base = self.facts.mro(&class)?.get_item(position)?.cast_into::<PyType>().map_err(PyErr::from)?;
+        let base = self
+            .facts
+            .mro(&class)?
+            .get_item(position)?
+            .cast_into::<PyType>()
+            .map_err(PyErr::from)?;
         let module = self.facts.module_name(&base);
         let qualname = base.qualname()?.to_string_lossy().into_owned();
         let own = match (module.as_str(), qualname.as_str()) {
-            ("builtins", name) => (name == "dict_keys" || name == "dict_items")
-                || self.facts.world.builtin(self.py, name).is_some_and(|builtin| builtin.is(&base)),
-            (module, name) => super::world::loaded(self.py, module)
-                .is_some_and(|module| {
-                    self.facts.world.is_library(&module)
-                        && module.dict().get_item(name).ok().flatten().is_some_and(|known| known.is(&base))
-                }),
+            ("builtins", name) => {
+                (name == "dict_keys" || name == "dict_items")
+                    || self
+                        .facts
+                        .world
+                        .builtin(self.py, name)
+                        .is_some_and(|builtin| builtin.is(&base))
+            }
+            (module, name) => super::world::loaded(self.py, module).is_some_and(|module| {
+                self.facts.world.is_library(&module)
+                    && module
+                        .dict()
+                        .get_item(name)
+                        .ok()
+                        .flatten()
+                        .is_some_and(|known| known.is(&base))
+            }),
         };
         // A base class of the library whose methods a listed type inherits: `date` of `datetime`, `dict` of `Counter`.
         let exact_module = self.facts.module_name(&class);
         let exact_name = class.qualname()?.to_string_lossy().into_owned();
         let listed = tables::methods_of(&exact_module, &exact_name)
-            .filter(|_| self.facts.world.kind(class.as_ptr() as usize).is_some() || self.facts.kind(object).is_ok_and(|kind| kind != Kind::Other))
+            .filter(|_| {
+                self.facts.world.kind(class.as_ptr() as usize).is_some()
+                    || self.facts.kind(object).is_ok_and(|kind| kind != Kind::Other)
+            })
             .or_else(|| tables::methods_of(&module, &qualname));
-        let method = listed.and_then(|of| of.methods.iter().find(|method| **method == name).map(|method| (of, *method)));
+        let method = listed.and_then(|of| {
+            of.methods
+                .iter()
+                .find(|method| **method == name)
+                .map(|method| (of, *method))
+        });
         Ok(method.filter(|_| own || self.facts.is_data_base(&module)))
     }
 
@@ -106,7 +165,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let is_program = !super::world::loaded(self.py, &module)
             .is_some_and(|module| self.facts.world.is_library(&module));
         if is_program {
-            return Ok(Method::Program { function, path: format!("{text}.{name}"), name: name.to_owned() });
+            return Ok(Method::Program {
+                function,
+                path: format!("{text}.{name}"),
+            });
         }
         Err(Stop::refused(
             rule::RECEIVER,
@@ -123,15 +185,12 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         text: &str,
     ) -> Eval<Bound<'py, PyAny>> {
         match method {
-            Method::Program { function, path, name } => {
-                self.program_call(&function, &path)?;
+            Method::Program { function, path } => {
+                if function.is_callable() {
+                    self.program_call(&function, &path)?;
+                }
                 let values = self.values(args)?;
-                let value = self.call_values(&function, values)?;
-                self.names.forget();
-                self.facts.forget();
-                self.plain_keys.clear();
-                drop(name);
-                Ok(value)
+                self.call_program(&function, values)
             }
             Method::Listed { function, of, name } => {
                 let place = format!("{text}.{name}(…)");
@@ -140,7 +199,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                     return self.mutate(object, &function, name, args, &place);
                 }
                 if let Some(Arg::Function(_)) = args.positional.first() {
-                    args = self.values(args).map(|values| super::calls::as_args(values.positional))?;
+                    args = self
+                        .values(args)
+                        .map(|values| super::calls::as_args(values.positional))?;
                 }
                 let mut values = self.values(args)?;
                 self.vet_method(object, of, name, &mut values)?;
@@ -170,7 +231,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             return self.call_regex(&bound, values, true);
         }
         values.positional.insert(0, object.clone());
-        self.call_values(function, values)
+        match name {
+            "elements" => self.call_iterator(function, values),
+            _ => self.call_values(function, values),
+        }
     }
 
     /// `str.upper(x)`, `dict.fromkeys(names)`: a method called on its type.
@@ -205,7 +269,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             }
             _ => {}
         }
-        let Some(receiver) = values.positional.first().cloned() else { return self.call_values(&function, values) };
+        let Some(receiver) = values.positional.first().cloned() else {
+            return self.call_values(&function, values);
+        };
         let facts = self.facts.of(&receiver)?;
         let is_own = native::is_subtype(facts.class.as_any(), class);
         if !is_own {
@@ -213,9 +279,18 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             return self.call_values(&function, values);
         }
         values.positional.remove(0);
-        let class_name = class.cast::<PyType>().map_err(PyErr::from)?.qualname()?.to_string_lossy().into_owned();
-        let listed = tables::methods_of("builtins", &class_name)
-            .and_then(|of| of.methods.iter().find(|method| **method == name).map(|method| (of, *method)));
+        let class_name = class
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .qualname()?
+            .to_string_lossy()
+            .into_owned();
+        let listed = tables::methods_of("builtins", &class_name).and_then(|of| {
+            of.methods
+                .iter()
+                .find(|method| **method == name)
+                .map(|method| (of, *method))
+        });
         let Some((of, name)) = listed else {
             return Err(Stop::refused(
                 rule::RECEIVER,
@@ -226,7 +301,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let method = Method::Listed { function, of, name };
         let args = Args {
             positional: values.positional.into_iter().map(Arg::Value).collect(),
-            keywords: values.keywords.into_iter().map(|(name, value)| (name, Arg::Value(value))).collect(),
+            keywords: values
+                .keywords
+                .into_iter()
+                .map(|(name, value)| (name, Arg::Value(value)))
+                .collect(),
         };
         self.call_method(&receiver, method, args, &class_name)
     }
@@ -247,8 +326,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                     None => Ok(()),
                 }
             }
-            ("Counter", "most_common" | "total") => self.vet(object, ANYTHING),
-            ("Counter", "elements") => Ok(()),
+            ("Counter", "most_common" | "total" | "elements") => self.vet(object, ANYTHING),
             ("dict" | "Counter" | "defaultdict" | "OrderedDict" | "ChainMap", _) => {
                 self.meter.elements(sequence_len(object).unwrap_or(0) / 16)
             }
@@ -297,14 +375,25 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         }
     }
 
-    fn vet_text_method(&mut self, object: &Bound<'py, PyAny>, name: &str, values: &mut Values<'py>) -> Eval<()> {
+    fn vet_text_method(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+        values: &mut Values<'py>,
+    ) -> Eval<()> {
         let length = sequence_len(object).unwrap_or(0);
         self.meter.work((length >> 10) as u64)?;
+        // What is cut out of a text, or made of it, is about as large.
+        self.meter.text(length / 8)?;
         if name == "join" {
             if let Some(iterable) = values.positional.first().cloned() {
                 let items = self.materialise(&iterable)?;
-                let total = items.iter().map(|item| sequence_len(item).unwrap_or(0)).sum::<usize>();
-                self.meter.text(total.saturating_add(length.saturating_mul(items.len())))?;
+                let total = items
+                    .iter()
+                    .map(|item| sequence_len(item).unwrap_or(0))
+                    .sum::<usize>();
+                self.meter
+                    .text(total.saturating_add(length.saturating_mul(items.len())))?;
                 values.positional[0] = PyList::new(self.py, items)?.into_any();
             }
             return Ok(());
@@ -314,9 +403,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             self.vet(value, ANYTHING)?;
         }
         match name {
-            "center" | "ljust" | "rjust" | "zfill" => {
-                values.positional.first().map_or(Ok(()), |width| self.meter.text(count(width)))
-            }
+            "center" | "ljust" | "rjust" | "zfill" => values
+                .positional
+                .first()
+                .map_or(Ok(()), |width| self.meter.text(count(width))),
             "expandtabs" => {
                 let size = values.named("tabsize", 0).map_or(8, count);
                 self.meter.text(length.saturating_mul(size.max(1)))
@@ -325,13 +415,16 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 let (Some(old), Some(new)) = (values.positional.first(), values.positional.get(1)) else {
                     return Ok(());
                 };
-                let (old_length, new_length) = (sequence_len(old).unwrap_or(0), sequence_len(new).unwrap_or(0));
+                let (old_length, new_length) =
+                    (sequence_len(old).unwrap_or(0), sequence_len(new).unwrap_or(0));
                 if new_length > old_length {
-                    let n_times = if old_length == 0 { length + 1 } else { length / old_length };
+                    let n_times = length.checked_div(old_length).unwrap_or(length + 1);
                     let rough = length.saturating_add(n_times.saturating_mul(new_length - old_length));
                     if self.meter.text(rough).is_err() && old_length > 0 {
                         let n_times = object.call_method1("count", (old,))?.extract::<usize>()?;
-                        return self.meter.text(length.saturating_add(n_times.saturating_mul(new_length - old_length)));
+                        return self
+                            .meter
+                            .text(length.saturating_add(n_times.saturating_mul(new_length - old_length)));
                     }
                     return self.meter.text(rough);
                 }
@@ -344,9 +437,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 Ok(())
             }
             // Quadratic in bad cases: what is looked for is long, and so is the text.
-            "count" | "find" | "index" | "rfind" | "rindex" | "split" | "rsplit" | "partition" | "rpartition" => {
+            "count" | "find" | "index" | "rfind" | "rindex" | "split" | "rsplit" | "partition"
+            | "rpartition" => {
                 let pattern = values.positional.first().and_then(sequence_len).unwrap_or(0);
-                self.meter.work((length.saturating_mul(pattern.min(length)) >> 16) as u64)
+                self.meter
+                    .work((length.saturating_mul(pattern.min(length)) >> 16) as u64)
             }
             _ => Ok(()),
         }
@@ -373,7 +468,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             "extend" | "extendleft" => {
                 if let Some(iterable) = values.positional.first().cloned() {
                     let items = self.materialise(&iterable)?;
-                    self.meter.elements(items.len() + sequence_len(object).unwrap_or(0))?;
+                    self.meter
+                        .elements(items.len() + sequence_len(object).unwrap_or(0))?;
                     values.positional[0] = PyList::new(self.py, items)?.into_any();
                 }
             }
@@ -425,7 +521,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let value = self.call_values(function, values)?;
         self.meter.bytes(64)?;
         if let Some(length) = sequence_len(object) {
-            self.meter.elements(length.saturating_sub(1).min(self.meter.limits().container))?;
+            self.meter
+                .elements(length.saturating_sub(1).min(self.meter.limits().container))?;
         }
         self.forget_keys(object);
         self.told_mutation(object, place, old);
@@ -434,7 +531,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
     /// The argument of `dict.update`, as an exact dict or a list of pairs whose keys were looked at.
     fn update_source(&mut self, object: &Bound<'py, PyAny>, values: &mut Values<'py>) -> Eval<()> {
-        let Some(source) = values.positional.first().cloned() else { return Ok(()) };
+        let Some(source) = values.positional.first().cloned() else {
+            return Ok(());
+        };
         let is_counter = guards::is_named(object, "Counter");
         let facts = self.facts.of(&source)?;
         let is_mapping = source.cast::<PyDict>().is_ok() || self.facts.lookup(&facts, "keys")?.is_some();
@@ -459,12 +558,20 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         Ok(())
     }
 
-    fn sort_list(&mut self, object: &Bound<'py, PyAny>, mut args: Args<'_, 'py>, place: &str) -> Eval<Bound<'py, PyAny>> {
+    fn sort_list(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        mut args: Args<'_, 'py>,
+        place: &str,
+    ) -> Eval<Bound<'py, PyAny>> {
         let key = args.take_function("key");
         let values = self.values(args)?;
         let list = object.cast::<PyList>().map_err(PyErr::from)?;
         if !values.positional.is_empty() {
-            return Ok(object.py().get_type::<PyList>().call_method1("sort", (object, &values.positional[0]))?);
+            return Ok(object
+                .py()
+                .get_type::<PyList>()
+                .call_method1("sort", (object, &values.positional[0]))?);
         }
         let reverse = match values.keywords.iter().find(|(name, _)| name == "reverse") {
             Some((_, reverse)) => self.reversed_order(&reverse.clone())?,
@@ -487,7 +594,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         values: Values<'py>,
         is_of_program: bool,
     ) -> Eval<Bound<'py, PyAny>> {
-        use super::regex::{SHORT_TEXT, UNWATCHED_TEXT, Watched};
+        use super::regex::{SHORT_TEXT, UNWATCHED_TEXT, Watched, watched};
         for value in &values.positional.clone() {
             self.vet(value, ANYTHING)?;
         }
@@ -502,7 +609,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         for (name, value) in &values.keywords {
             keywords.set_item(name, value)?;
         }
-        match self.watchdog.run(self.py, time, || function.call(args, Some(&keywords)))? {
+        match watched(self.py, time, || function.call(args, Some(&keywords)))? {
             Watched::TooLong => Err(self.meter.too_long()),
             Watched::NotHere if is_of_program && length > SHORT_TEXT => Err(Stop::limit(
                 rule::TIME,
@@ -511,7 +618,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             )),
             Watched::NotHere if length > UNWATCHED_TEXT => Err(Stop::limit(
                 rule::TIME,
-                format!("a pattern on more than {UNWATCHED_TEXT} characters, in a thread that cannot be interrupted"),
+                format!(
+                    "a pattern on more than {UNWATCHED_TEXT} characters, in a thread that cannot be interrupted"
+                ),
                 "cut the text",
             )),
             Watched::NotHere => self.call_values(function, values),

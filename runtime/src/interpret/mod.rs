@@ -3,32 +3,32 @@
 //! Names are written aside and reach the frame with [`Run::commit`]; attributes, items and containers are written at
 //! once and taken back by [`Run::rollback`], which also happens where a run fails or is dropped.
 
-mod stop;
-mod limits;
-mod policy;
-mod world;
-mod native;
-mod statics;
-mod vet;
-mod names;
-mod journal;
-mod interpreter;
-mod statements;
-mod targets;
-mod expressions;
-mod operators;
-mod guards;
 mod attributes;
+mod builtins;
+mod calls;
+mod expressions;
+mod guards;
+mod interpreter;
 mod items;
 mod iteration;
-mod calls;
-mod builtins;
-mod methods;
+mod journal;
+mod limits;
 mod members;
-mod replay;
-mod strings;
-mod regex;
+mod methods;
+mod names;
+mod native;
+mod operators;
+mod policy;
 pub(crate) mod probe;
+mod regex;
+mod replay;
+mod statements;
+mod statics;
+mod stop;
+mod strings;
+mod targets;
+mod vet;
+mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -93,7 +93,14 @@ pub(crate) fn run<'py>(
                 // The checker leaves no `break` outside a loop of the heal.
                 statements::Flow::Normal | statements::Flow::Break | statements::Flow::Continue => Flow::End,
             };
-            Ok(Run { flow, journal, names, changes, printed, is_open: true })
+            Ok(Run {
+                flow,
+                journal,
+                names,
+                changes,
+                printed,
+                is_open: true,
+            })
         }
         Err(stop) => Err(undone(frame, stop, &mut journal)),
     }
@@ -107,12 +114,18 @@ pub(crate) fn evaluate<'py>(
     limits: &Limits,
 ) -> Result<Bound<'py, PyAny>, HealError> {
     let mut interpreter = start(frame, Mode::Read, policy, limits)?;
-    let outcome = guarded(&mut interpreter, |interpreter| interpreter.expr(expr).map_err(|stop| stop.at(expr.span.line)));
+    let outcome = guarded(&mut interpreter, |interpreter| {
+        interpreter.expr(expr).map_err(|stop| stop.at(expr.span.line))
+    });
     let mut journal = std::mem::take(&mut interpreter.journal);
     match outcome {
         Ok(value) if journal.is_empty() => Ok(value),
         Ok(_) => {
-            let stop = Stop::refused(rule::PURE, "the expression writes to the program's state", "write it as healing code");
+            let stop = Stop::refused(
+                rule::PURE,
+                "the expression writes to the program's state",
+                "write it as healing code",
+            );
             Err(undone(frame, stop, &mut journal))
         }
         Err(stop) => Err(undone(frame, stop, &mut journal)),
@@ -139,7 +152,11 @@ fn guarded<'a, 'py, T>(
             .cloned()
             .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
             .unwrap_or_default();
-        Err(Stop::limit(rule::PANIC, format!("the interpreter failed: {what}"), "write the code another way"))
+        Err(Stop::limit(
+            rule::PANIC,
+            format!("the interpreter failed: {what}"),
+            "write the code another way",
+        ))
     })
 }
 
@@ -147,7 +164,11 @@ fn undone(frame: &Bound<'_, PyAny>, stop: Stop, journal: &mut Journal<'_>) -> He
     let py = frame.py();
     let mut error = stop.into_error(py);
     if let Err(failure) = journal.rollback() {
-        let failure = failure.value(py).get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        let failure = failure
+            .value(py)
+            .get_type()
+            .qualname()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
         error.hint = format!("{}; taking the changes back failed with {failure}", error.hint);
     }
     error
@@ -169,7 +190,10 @@ fn all_changes(journal: &Journal<'_>, names: &[Name<'_>]) -> Vec<StateChange> {
             StateChange {
                 kind: kind.to_owned(),
                 place: name.name.clone(),
-                old: name.old.as_ref().map_or_else(|| UNSET.to_owned(), |old| render(&name.name, old)),
+                old: name
+                    .old
+                    .as_ref()
+                    .map_or_else(|| UNSET.to_owned(), |old| render(&name.name, old)),
                 new: render(&name.name, &name.value),
                 heal_line: name.line,
             },
@@ -193,14 +217,20 @@ impl<'py> Run<'py> {
 
     /// Every object that was written, with its place: first the names of the frame, then the rest in order.
     pub(crate) fn written_values(&self) -> Vec<(String, Bound<'py, PyAny>)> {
-        let names = self.names.iter().filter(|name| name.place != NamePlace::Temporary);
+        let names = self
+            .names
+            .iter()
+            .filter(|name| name.place != NamePlace::Temporary);
         let names = names.map(|name| (name.name.clone(), name.value.clone()));
         names.chain(self.journal.values().iter().cloned()).collect()
     }
 
     /// The names of the frame that were written.
     pub(crate) fn written_names(&self) -> Vec<String> {
-        let names = self.names.iter().filter(|name| name.place != NamePlace::Temporary);
+        let names = self
+            .names
+            .iter()
+            .filter(|name| name.place != NamePlace::Temporary);
         names.map(|name| name.name.clone()).collect()
     }
 
@@ -211,7 +241,10 @@ impl<'py> Run<'py> {
 
     /// Names that were written but that nothing in the frame reads: they are gone with the heal.
     pub(crate) fn temporary_names(&self) -> Vec<String> {
-        let names = self.names.iter().filter(|name| name.place == NamePlace::Temporary);
+        let names = self
+            .names
+            .iter()
+            .filter(|name| name.place == NamePlace::Temporary);
         names.map(|name| name.name.clone()).collect()
     }
 

@@ -72,7 +72,12 @@ impl<'py> Names<'py> {
                     self.declare(body);
                     self.declare(orelse);
                 }
-                StmtKind::Try { body, handlers, orelse, finalbody } => {
+                StmtKind::Try {
+                    body,
+                    handlers,
+                    orelse,
+                    finalbody,
+                } => {
                     self.declare(body);
                     for handler in handlers {
                         self.declare(&handler.body);
@@ -111,14 +116,16 @@ impl<'py> Names<'py> {
     fn unbound(&self, name: &str) -> PyErr {
         let is_local = self.is_local(name);
         if is_local {
-            let message = format!("cannot access local variable '{name}' where it is not associated with a value");
+            let message =
+                format!("cannot access local variable '{name}' where it is not associated with a value");
             return PyUnboundLocalError::new_err(message);
         }
         PyNameError::new_err(format!("name '{name}' is not defined"))
     }
 
     fn is_local(&self, name: &str) -> bool {
-        !self.globals_of_heal.contains(name) && self.locals.as_ref().is_some_and(|locals| locals.contains(name))
+        !self.globals_of_heal.contains(name)
+            && self.locals.as_ref().is_some_and(|locals| locals.contains(name))
     }
 
     /// Returns what a name means; `None` where it is unbound.
@@ -160,13 +167,21 @@ impl<'py> Names<'py> {
     }
 
     fn builtin(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let builtins = self.frame.getattr("f_builtins")?.cast_into::<pyo3::types::PyDict>()?;
+        let builtins = self
+            .frame
+            .getattr("f_builtins")?
+            .cast_into::<pyo3::types::PyDict>()?;
         builtins.get_item(name)
     }
 
     /// Writes a name: a variable of the innermost `except … as` clause, else one of the frame, kept aside.
     pub(super) fn set(&mut self, name: &str, value: Bound<'py, PyAny>, line: u32) -> Eval<()> {
-        if let Some(scope) = self.scopes.iter_mut().rev().find(|scope| scope.contains_key(name)) {
+        if let Some(scope) = self
+            .scopes
+            .iter_mut()
+            .rev()
+            .find(|scope| scope.contains_key(name))
+        {
             scope.insert(name.to_owned(), Some(value));
             return Ok(());
         }
@@ -187,7 +202,13 @@ impl<'py> Names<'py> {
             NamePlace::Temporary => None,
         };
         self.written_at.insert(name.to_owned(), self.written.len());
-        self.written.push(Name { name: name.to_owned(), place, old, value, line });
+        self.written.push(Name {
+            name: name.to_owned(),
+            place,
+            old,
+            value,
+            line,
+        });
         Ok(())
     }
 
@@ -200,5 +221,4 @@ impl<'py> Names<'py> {
     pub(super) fn into_written(self) -> Vec<Name<'py>> {
         self.written
     }
-
 }

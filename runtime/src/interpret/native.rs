@@ -44,7 +44,10 @@ pub(super) fn instance_dict<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py
 }
 
 /// `format(object, spec)`.
-pub(super) fn format<'py>(object: &Bound<'py, PyAny>, spec: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn format<'py>(
+    object: &Bound<'py, PyAny>,
+    spec: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: both are live objects, and the spec is a str.
     let text = unsafe { ffi::PyObject_Format(object.as_ptr(), spec.as_ptr()) };
     owned(object.py(), text)
@@ -149,7 +152,11 @@ pub(super) fn dict_items<'py>(dict: &Bound<'py, PyDict>) -> Vec<(Bound<'py, PyAn
 
 /// The length of a set or frozenset or of an instance of a subclass.
 pub(super) fn set_len(object: &Bound<'_, PyAny>) -> Option<usize> {
-    object.cast::<PySet>().map(|set| set.len()).or_else(|_| object.cast::<PyFrozenSet>().map(|set| set.len())).ok()
+    object
+        .cast::<PySet>()
+        .map(|set| set.len())
+        .or_else(|_| object.cast::<PyFrozenSet>().map(|set| set.len()))
+        .ok()
 }
 
 /// The length of a str or of an instance of a subclass.
@@ -161,7 +168,11 @@ pub(super) fn text_len(text: &Bound<'_, PyString>) -> usize {
 
 /// The bits of an int or of an instance of a subclass.
 pub(super) fn bit_length(object: &Bound<'_, PyAny>) -> PyResult<u64> {
-    super::world::world(object.py())?.int_bit_length.bind(object.py()).call1((object,))?.extract()
+    super::world::world(object.py())?
+        .int_bit_length
+        .bind(object.py())
+        .call1((object,))?
+        .extract()
 }
 
 /// Whether the class is `base` or derives from it.

@@ -47,7 +47,10 @@ impl<'py> Interpreter<'_, 'py> {
             self.vet_shallow(left, forward(op))?;
             self.vet_shallow(right, reflected(op))?;
         }
-        if (left_kind == Kind::Set && right_kind == Kind::Set) || left_kind == Kind::View || right_kind == Kind::View {
+        if (left_kind == Kind::Set && right_kind == Kind::Set)
+            || left_kind == Kind::View
+            || right_kind == Kind::View
+        {
             self.vet(left, HASH)?;
             self.vet(right, HASH)?;
         }
@@ -88,7 +91,8 @@ impl<'py> Interpreter<'_, 'py> {
         let right = match (kind, op) {
             (Kind::List | Kind::Deque, BinaryOp::Add) => {
                 let items = self.materialise(&right)?;
-                self.meter.elements(sequence_len(left).unwrap_or(0) + items.len())?;
+                self.meter
+                    .elements(sequence_len(left).unwrap_or(0) + items.len())?;
                 PyList::new(self.py, items)?.into_any()
             }
             (Kind::Dict, BinaryOp::BitOr) => {
@@ -159,7 +163,10 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(());
         }
         Err(Stop::unsupported(
-            format!("`{place}` is a {}, whose changes cannot be taken back", self.facts.type_name(object)),
+            format!(
+                "`{place}` is a {}, whose changes cannot be taken back",
+                self.facts.type_name(object)
+            ),
             "build a new value and assign it",
         ))
     }
@@ -168,8 +175,12 @@ impl<'py> Interpreter<'_, 'py> {
     fn own_way(&self, object: &Bound<'py, PyAny>) -> Eval<Option<OwnWay>> {
         let class = object.get_type();
         for base in self.facts.mro(&class)?.iter() {
-            let Ok(base) = base.cast_into::<pyo3::types::PyType>() else { continue };
-            let name = base.qualname().map_or_else(|_| String::new(), |name| name.to_string());
+            let Ok(base) = base.cast_into::<pyo3::types::PyType>() else {
+                continue;
+            };
+            let name = base
+                .qualname()
+                .map_or_else(|_| String::new(), |name| name.to_string());
             let how = match (name.as_str(), self.facts.module_name(&base).as_str()) {
                 ("deque", "collections") => OwnWay::Deque,
                 ("OrderedDict", "collections") => OwnWay::OrderedDict,
@@ -214,7 +225,11 @@ impl<'py> Interpreter<'_, 'py> {
             CompareOp::Gt => basic::CompareOp::Gt,
             CompareOp::GtE => basic::CompareOp::Ge,
         };
-        let specials = if matches!(op, basic::CompareOp::Eq | basic::CompareOp::Ne) { EQUAL } else { ORDER };
+        let specials = if matches!(op, basic::CompareOp::Eq | basic::CompareOp::Ne) {
+            EQUAL
+        } else {
+            ORDER
+        };
         let (left_kind, right_kind) = (self.facts.kind(left)?, self.facts.kind(right)?);
         if left_kind != Kind::Atom {
             self.vet(left, specials)?;
@@ -257,7 +272,8 @@ impl<'py> Interpreter<'_, 'py> {
                 self.vet(value, EQUAL)?;
                 if kind.is_container() {
                     self.vet(container, HASH)?;
-                    self.meter.work((sequence_len(container).unwrap_or(0) / 64) as u64)?;
+                    self.meter
+                        .work((sequence_len(container).unwrap_or(0) / 64) as u64)?;
                 }
                 guards::range_search(&self.meter, container, value)?;
                 Ok(container.contains(value)?)

@@ -22,20 +22,35 @@ struct TestPolicy {
 
 impl CallPolicy for TestPolicy {
     fn program_call(&self, _callable: &Bound<'_, PyAny>, path: &str) -> Decision {
-        if self.allows_calls { Decision::Allow } else { Decision::refuse_program_call(path) }
+        if self.allows_calls {
+            Decision::Allow
+        } else {
+            Decision::refuse_program_call(path)
+        }
     }
 
     fn in_scope(&self, object: &Bound<'_, PyAny>) -> bool {
-        let module = object.getattr("__module__").or_else(|_| object.getattr("__name__"));
-        let module = module.and_then(|module| module.extract::<String>()).unwrap_or_default();
-        !matches!(module.as_str(), "builtins" | "collections" | "json" | "datetime" | "decimal" | "math" | "re")
+        let module = object
+            .getattr("__module__")
+            .or_else(|_| object.getattr("__name__"));
+        let module = module
+            .and_then(|module| module.extract::<String>())
+            .unwrap_or_default();
+        !matches!(
+            module.as_str(),
+            "builtins" | "collections" | "json" | "datetime" | "decimal" | "math" | "re"
+        )
     }
 }
 
 fn options(py: Python<'_>, allows_calls: bool) -> Options {
     Options {
         allow_empty: true,
-        program_calls: if allows_calls { healcore::ProgramCalls::Allow } else { healcore::ProgramCalls::Refuse },
+        program_calls: if allows_calls {
+            healcore::ProgramCalls::Allow
+        } else {
+            healcore::ProgramCalls::Refuse
+        },
         python_minor: PythonMinor(frames::minor_version(py)),
         ..Options::default()
     }
@@ -44,19 +59,35 @@ fn options(py: Python<'_>, allows_calls: bool) -> Options {
 /// Checks and runs a heal in a frame, and answers with JSON. `end` is `commit` or `rollback`.
 #[pyfunction]
 #[pyo3(signature = (code, frame, end="commit", allow_calls=false))]
-fn _probe_run(py: Python<'_>, code: &str, frame: &Bound<'_, PyAny>, end: &str, allow_calls: bool) -> PyResult<String> {
+fn _probe_run(
+    py: Python<'_>,
+    code: &str,
+    frame: &Bound<'_, PyAny>,
+    end: &str,
+    allow_calls: bool,
+) -> PyResult<String> {
     let checked = check(code, &options(py, allow_calls));
     let Some(program) = checked.program else {
-        let violations: Vec<Value> = checked.violations.iter().map(|violation| json!(violation)).collect();
+        let violations: Vec<Value> = checked
+            .violations
+            .iter()
+            .map(|violation| json!(violation))
+            .collect();
         return Ok(json!({"outcome": "violations", "violations": violations}).to_string());
     };
-    let policy = TestPolicy { allows_calls: allow_calls };
+    let policy = TestPolicy {
+        allows_calls: allow_calls,
+    };
     let done = match run(&program, frame, &policy, &Limits::default()) {
         Ok(done) => done,
         Err(error) => return Ok(shown(&error).to_string()),
     };
     let changes: Vec<StateChange> = done.changes().to_vec();
-    let written: Vec<String> = done.written_values().into_iter().map(|(place, _)| place).collect();
+    let written: Vec<String> = done
+        .written_values()
+        .into_iter()
+        .map(|(place, _)| place)
+        .collect();
     let (flow, value) = match &done.flow {
         Flow::End => ("end", None),
         Flow::Return(value) => ("return", Some(value.repr()?.to_string())),
@@ -91,10 +122,22 @@ fn _probe_evaluate<'py>(
 ) -> PyResult<(String, Option<Bound<'py, PyAny>>)> {
     let checked = check_expression(code, &options(py, false));
     let Some(expression) = checked.expression else {
-        let violations: Vec<Value> = checked.violations.iter().map(|violation| json!(violation)).collect();
-        return Ok((json!({"outcome": "violations", "violations": violations}).to_string(), None));
+        let violations: Vec<Value> = checked
+            .violations
+            .iter()
+            .map(|violation| json!(violation))
+            .collect();
+        return Ok((
+            json!({"outcome": "violations", "violations": violations}).to_string(),
+            None,
+        ));
     };
-    match evaluate(&expression, frame, &TestPolicy { allows_calls: false }, &Limits::default()) {
+    match evaluate(
+        &expression,
+        frame,
+        &TestPolicy { allows_calls: false },
+        &Limits::default(),
+    ) {
         Ok(value) => Ok((json!({"outcome": "ran"}).to_string(), Some(value))),
         Err(error) => Ok((shown(&error).to_string(), None)),
     }
@@ -117,4 +160,3 @@ fn shown(error: &HealError) -> Value {
         "line": error.line,
     })
 }
-

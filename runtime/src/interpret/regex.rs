@@ -24,10 +24,6 @@ pub(super) const SHORT_TEXT: usize = 64;
 /// Characters of a text on a thread that handles no signals.
 pub(super) const UNWATCHED_TEXT: usize = 4_096;
 
-/// Guards calls into the regular expression engine.
-#[derive(Default)]
-pub(super) struct Watchdog;
-
 /// What became of a guarded call.
 pub(super) enum Watched<'py> {
     /// It ended.
@@ -38,31 +34,34 @@ pub(super) enum Watched<'py> {
     NotHere,
 }
 
-impl Watchdog {
-    /// Runs a call that raises when the time is over.
-    pub(super) fn run<'py>(
-        &self,
-        py: Python<'py>,
-        time: Duration,
-        call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-    ) -> Eval<Watched<'py>> {
-        let threading = py.import("threading")?;
-        let main = threading.call_method0("main_thread")?.getattr("ident")?.extract::<u64>()?;
-        if threading.call_method0("get_ident")?.extract::<u64>()? != main {
-            return Ok(Watched::NotHere);
-        }
-        let signal = py.import("signal")?;
-        let old = signal.call_method1("getsignal", (SIGNAL,))?;
-        if old.is_none() {
-            // A handler that C code installed cannot be put back.
-            return Ok(Watched::NotHere);
-        }
-        let handler = PyCFunction::new_closure(py, None, None, |_args, _keywords| -> PyResult<()> {
-            Err(PyTimeoutError::new_err("the regular expression took too long"))
-        })?;
-        signal.call_method1("signal", (SIGNAL, &handler))?;
-        let (stop, stopped) = channel::<()>();
-        let watch = thread::Builder::new().name("healmcp-regex".to_owned()).spawn(move || {
+/// Runs a call that raises when the time is over.
+pub(super) fn watched<'py>(
+    py: Python<'py>,
+    time: Duration,
+    call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> Eval<Watched<'py>> {
+    let threading = py.import("threading")?;
+    let main = threading
+        .call_method0("main_thread")?
+        .getattr("ident")?
+        .extract::<u64>()?;
+    if threading.call_method0("get_ident")?.extract::<u64>()? != main {
+        return Ok(Watched::NotHere);
+    }
+    let signal = py.import("signal")?;
+    let old = signal.call_method1("getsignal", (SIGNAL,))?;
+    if old.is_none() {
+        // A handler that C code installed cannot be put back.
+        return Ok(Watched::NotHere);
+    }
+    let handler = PyCFunction::new_closure(py, None, None, |_args, _keywords| -> PyResult<()> {
+        Err(PyTimeoutError::new_err("the regular expression took too long"))
+    })?;
+    signal.call_method1("signal", (SIGNAL, &handler))?;
+    let (stop, stopped) = channel::<()>();
+    let watch = thread::Builder::new()
+        .name("healmcp-regex".to_owned())
+        .spawn(move || {
             let is_late = stopped.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
             if is_late {
                 // SAFETY: the call only sets flags, and may come from any thread.
@@ -70,24 +69,28 @@ impl Watchdog {
             }
             is_late
         });
-        let result = match &watch {
-            Ok(_) => call(),
-            Err(error) => Err(PyTimeoutError::new_err(error.to_string())),
-        };
-        let is_late = finish(stop, watch.ok());
-        if is_late {
-            // The signal may still be pending: it is taken here, while its handler stands.
-            // SAFETY: the interpreter is attached.
-            if unsafe { ffi::PyErr_CheckSignals() } < 0 {
-                drop(PyErr::take(py));
-            }
+    let result = match &watch {
+        Ok(_) => call(),
+        Err(error) => Err(PyTimeoutError::new_err(error.to_string())),
+    };
+    let is_late = finish(stop, watch.ok());
+    if is_late {
+        // The signal may still be pending: it is taken here, while its handler stands.
+        // SAFETY: the interpreter is attached.
+        if unsafe { ffi::PyErr_CheckSignals() } < 0 {
+            drop(PyErr::take(py));
         }
-        signal.call_method1("signal", (SIGNAL, old))?;
-        Ok(if is_late { Watched::TooLong } else { Watched::Done(result) })
     }
+    signal.call_method1("signal", (SIGNAL, old))?;
+    Ok(if is_late {
+        Watched::TooLong
+    } else {
+        Watched::Done(result)
+    })
 }
 
 fn finish(stop: Sender<()>, watch: Option<thread::JoinHandle<bool>>) -> bool {
-    drop(stop.send(()));
+    // Nobody listens any more where the time is over.
+    let _ = stop.send(());
     watch.is_some_and(|watch| watch.join().unwrap_or(false))
 }

@@ -58,9 +58,18 @@ impl<'py> Interpreter<'_, 'py> {
             StmtKind::Call(call) => drop(self.call(call)?),
             StmtKind::If { test, body, orelse } => {
                 let test = self.expr(test)?;
-                return if self.truth(&test)? { self.block(body) } else { self.block(orelse) };
+                return if self.truth(&test)? {
+                    self.block(body)
+                } else {
+                    self.block(orelse)
+                };
             }
-            StmtKind::For { target, iterable, body, orelse } => {
+            StmtKind::For {
+                target,
+                iterable,
+                body,
+                orelse,
+            } => {
                 let iterable = self.expr(iterable)?;
                 let iterator = self.iterate(&iterable)?;
                 while let Some(item) = self.next(&iterator)? {
@@ -93,7 +102,12 @@ impl<'py> Interpreter<'_, 'py> {
             StmtKind::Break => return Ok(Flow::Break),
             StmtKind::Continue => return Ok(Flow::Continue),
             StmtKind::Pass | StmtKind::Global(_) => {}
-            StmtKind::Try { body, handlers, orelse, finalbody } => {
+            StmtKind::Try {
+                body,
+                handlers,
+                orelse,
+                finalbody,
+            } => {
                 return self.try_statement(body, handlers, orelse, finalbody);
             }
             StmtKind::Raise(raise) => return Err(Stop::from(self.raise(raise)?)),
@@ -172,12 +186,17 @@ impl<'py> Interpreter<'_, 'py> {
 
     fn handle(&mut self, stop: Stop, handlers: &[Handler]) -> Eval<Flow<'py>> {
         let py = self.py;
-        let Some(exception) = stop.exception() else { return Err(stop) };
+        let Some(exception) = stop.exception() else {
+            return Err(stop);
+        };
         let exception = exception.clone_ref(py);
         for handler in handlers {
             self.meter.step()?;
             self.line = handler.span.line;
-            if !self.catches(handler, &exception).map_err(|stop| stop.at(handler.span.line))? {
+            if !self
+                .catches(handler, &exception)
+                .map_err(|stop| stop.at(handler.span.line))?
+            {
                 continue;
             }
             // What Python shows of a caught exception is what it shows: no traceback of the heal exists.
@@ -221,9 +240,14 @@ impl<'py> Interpreter<'_, 'py> {
         if !is_class {
             let is_tuple = class.cast_exact::<PyTuple>().is_ok();
             return Err(if is_tuple {
-                Stop::refused(rule::EXCEPT, "`except` names a tuple of classes", "write the classes in the clause")
+                Stop::refused(
+                    rule::EXCEPT,
+                    "`except` names a tuple of classes",
+                    "write the classes in the clause",
+                )
             } else {
-                PyTypeError::new_err("catching classes that do not inherit from BaseException is not allowed").into()
+                PyTypeError::new_err("catching classes that do not inherit from BaseException is not allowed")
+                    .into()
             });
         }
         if !native::is_subtype(&class, self.py.get_type::<PyException>().as_any()) {

@@ -25,12 +25,15 @@ pub(super) enum Special<'py> {
     Program(Bound<'py, PyAny>),
 }
 
+/// Where along the MRO a name stands, and what stands there.
+type Position<'py> = Option<(usize, Bound<'py, PyAny>)>;
+
 /// One type.
 pub(super) struct TypeFacts<'py> {
     pub(super) class: Bound<'py, PyType>,
     pub(super) kind: Kind,
     dicts: Vec<Bound<'py, PyAny>>,
-    found: RefCell<HashMap<String, Option<(usize, Bound<'py, PyAny>)>>>,
+    found: RefCell<HashMap<String, Position<'py>>>,
     specials: RefCell<HashMap<&'static str, Special<'py>>>,
 }
 
@@ -43,7 +46,11 @@ pub(super) struct Facts<'py> {
 
 impl<'py> Facts<'py> {
     pub(super) fn new(py: Python<'py>) -> PyResult<Self> {
-        Ok(Self { py, world: world::world(py)?, types: RefCell::default() })
+        Ok(Self {
+            py,
+            world: world::world(py)?,
+            types: RefCell::default(),
+        })
     }
 
     /// Forgets everything, after a class was changed or the program has run.
@@ -85,7 +92,13 @@ impl<'py> Facts<'py> {
             Some(kind) => kind,
             None => self.learn_kind(class),
         };
-        Ok(TypeFacts { class: class.clone(), kind, dicts, found: RefCell::default(), specials: RefCell::default() })
+        Ok(TypeFacts {
+            class: class.clone(),
+            kind,
+            dicts,
+            found: RefCell::default(),
+            specials: RefCell::default(),
+        })
     }
 
     fn learn_kind(&self, class: &Bound<'py, PyType>) -> Kind {
@@ -95,7 +108,9 @@ impl<'py> Facts<'py> {
             return Kind::Class;
         }
         let module = self.module_name(class);
-        let name = class.qualname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned());
+        let name = class
+            .qualname()
+            .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned());
         let is_known = world::is_data_module(&module)
             && world::loaded(self.py, &module)
                 .and_then(|module| module.dict().get_item(&name).ok().flatten())
@@ -103,9 +118,12 @@ impl<'py> Facts<'py> {
         match (is_known, module.as_str(), name.as_str()) {
             (true, "decimal" | "_pydecimal", "Decimal") => Kind::Decimal,
             (true, "datetime", "datetime" | "time") => Kind::Clock,
-            (true, "datetime" | "fractions" | "re" | "uuid" | "ipaddress" | "urllib.parse" | "pathlib" | "pathlib._local", _) => {
-                Kind::Data
-            }
+            (
+                true,
+                "datetime" | "fractions" | "re" | "uuid" | "ipaddress" | "urllib.parse" | "pathlib"
+                | "pathlib._local",
+                _,
+            ) => Kind::Data,
             _ => Kind::Other,
         }
     }
@@ -113,11 +131,16 @@ impl<'py> Facts<'py> {
     /// The MRO of a class, past its metaclass.
     pub(super) fn mro(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyTuple>> {
         let reader = self.world.type_mro.bind(self.py);
-        Ok(reader.call_method1("__get__", (class, class.get_type()))?.cast_into::<PyTuple>()?)
+        Ok(reader
+            .call_method1("__get__", (class, class.get_type()))?
+            .cast_into::<PyTuple>()?)
     }
 
     fn class_dict(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.world.type_dict.bind(self.py).call_method1("__get__", (class, class.get_type()))
+        self.world
+            .type_dict
+            .bind(self.py)
+            .call_method1("__get__", (class, class.get_type()))
     }
 
     /// What stands in the class's own dict.
@@ -135,12 +158,16 @@ impl<'py> Facts<'py> {
             // A static type's module is a part of its name; its metaclass is `type`.
             class.module().ok().map(Bound::into_any)
         };
-        own.and_then(|own| text(&own)).unwrap_or_else(|| "builtins".to_owned())
+        own.and_then(|own| text(&own))
+            .unwrap_or_else(|| "builtins".to_owned())
     }
 
     /// `Type`, or `module.Type` for those of the library.
     pub(super) fn type_name(&self, object: &Bound<'py, PyAny>) -> String {
-        object.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
+        object
+            .get_type()
+            .qualname()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     /// What stands under a name along the MRO, with the position of the class that has it.
@@ -161,6 +188,39 @@ impl<'py> Facts<'py> {
         }
         facts.found.borrow_mut().insert(name.to_owned(), found.clone());
         Ok(found)
+    }
+
+    /// The names of the slots along the MRO.
+    pub(super) fn slots(&self, facts: &TypeFacts<'py>) -> Vec<Bound<'py, PyString>> {
+        let mut slots = Vec::new();
+        for dict in &facts.dicts {
+            // A read-only proxy of a class's dict: a builtin over a builtin.
+            let Ok(items) = dict.call_method0("items").and_then(|items| items.try_iter()) else {
+                continue;
+            };
+            for item in items.flatten() {
+                let Ok((name, value)) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>() else {
+                    continue;
+                };
+                let is_slot = self
+                    .world
+                    .native_data_descriptors
+                    .iter()
+                    .any(|known| value.get_type().is(known));
+                if is_slot
+                    && let Ok(name) = name.cast_into_exact::<PyString>()
+                    && !name.to_string_lossy().starts_with("__")
+                {
+                    slots.push(name);
+                }
+            }
+        }
+        slots
+    }
+
+    /// Whether each operation on an instance is one on the object behind it.
+    pub(super) fn is_weak_proxy(&self, facts: &TypeFacts<'py>) -> bool {
+        self.world.weak_proxies.iter().any(|known| facts.class.is(known))
     }
 
     /// What a special method of the type is.
@@ -191,7 +251,9 @@ impl<'py> Facts<'py> {
         }
         if self.is_library_function(value) {
             // A decorator of the library around a function of the program, as of `dataclass`'s own `__repr__`.
-            return match native::instance_dict(value).and_then(|dict| dict.get_item("__wrapped__").ok().flatten()) {
+            return match native::instance_dict(value)
+                .and_then(|dict| dict.get_item("__wrapped__").ok().flatten())
+            {
                 Some(wrapped) => self.special_of(facts, &wrapped),
                 None => Ok(Special::Native),
             };
@@ -199,7 +261,11 @@ impl<'py> Facts<'py> {
         let file = value.getattr("__code__")?.getattr("co_filename")?;
         let is_generated = text(&file).is_some_and(|file| file == "<string>")
             && self.lookup(facts, "__dataclass_params__")?.is_some();
-        Ok(if is_generated { Special::Fields } else { Special::Program(value.clone()) })
+        Ok(if is_generated {
+            Special::Fields
+        } else {
+            Special::Program(value.clone())
+        })
     }
 
     /// Whether an object is a function or method descriptor written in C.
@@ -219,11 +285,19 @@ impl<'py> Facts<'py> {
             return false;
         }
         // Functions are builtin objects: these are fields of theirs.
-        let Ok(globals) = value.getattr("__globals__").map(Bound::cast_into::<PyDict>) else { return false };
+        let Ok(globals) = value.getattr("__globals__").map(Bound::cast_into::<PyDict>) else {
+            return false;
+        };
         let Ok(globals) = globals else { return false };
-        let name = globals.get_item("__name__").ok().flatten().and_then(|name| text(&name));
+        let name = globals
+            .get_item("__name__")
+            .ok()
+            .flatten()
+            .and_then(|name| text(&name));
         let Some(name) = name else { return false };
-        let is_time_zone = ["pytz", "dateutil"].iter().any(|root| name.split('.').next() == Some(root));
+        let is_time_zone = ["pytz", "dateutil"]
+            .iter()
+            .any(|root| name.split('.').next() == Some(root));
         (world::is_data_module(&name) || is_time_zone)
             && world::loaded(self.py, &name).is_some_and(|module| module.dict().is(&globals))
     }
@@ -238,13 +312,21 @@ fn read<'py>(dict: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py,
 
 /// The text of an exact str.
 pub(super) fn text(object: &Bound<'_, PyAny>) -> Option<String> {
-    object.cast_exact::<PyString>().ok().map(|text| text.to_string_lossy().into_owned())
+    object
+        .cast_exact::<PyString>()
+        .ok()
+        .map(|text| text.to_string_lossy().into_owned())
 }
 
 /// The arguments of an exception, read from its C field.
 pub(super) fn exception_args<'py>(exception: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     let py = exception.py();
-    let args = py.get_type::<PyBaseException>().getattr("__dict__").and_then(|dict| dict.get_item("args"));
+    let args = py
+        .get_type::<PyBaseException>()
+        .getattr("__dict__")
+        .and_then(|dict| dict.get_item("args"));
     let args = args.and_then(|args| args.call_method1("__get__", (exception, exception.get_type())));
-    args.ok().and_then(|args| args.cast_into::<PyTuple>().ok()).map_or_else(Vec::new, |args| args.iter().collect())
+    args.ok()
+        .and_then(|args| args.cast_into::<PyTuple>().ok())
+        .map_or_else(Vec::new, |args| args.iter().collect())
 }

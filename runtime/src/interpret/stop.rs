@@ -103,22 +103,32 @@ struct Inner {
 }
 
 #[derive(Debug)]
-pub(super) enum Cause {
+enum Cause {
     /// A Python exception: the heal's own `except` may catch it.
     Raise(PyErr),
     /// Anything else: nothing in the heal catches it.
-    End { message: String, hint: String, kind: HealErrorKind },
+    End {
+        message: String,
+        hint: String,
+        kind: HealErrorKind,
+    },
 }
 
 impl From<PyErr> for Stop {
     fn from(error: PyErr) -> Self {
-        Self(Box::new(Inner { cause: Cause::Raise(error), line: 0 }))
+        Self(Box::new(Inner {
+            cause: Cause::Raise(error),
+            line: 0,
+        }))
     }
 }
 
 impl Stop {
     fn end(message: String, hint: String, kind: HealErrorKind) -> Self {
-        Self(Box::new(Inner { cause: Cause::End { message, hint, kind }, line: 0 }))
+        Self(Box::new(Inner {
+            cause: Cause::End { message, hint, kind },
+            line: 0,
+        }))
     }
 
     pub(super) fn limit(rule: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -126,7 +136,13 @@ impl Stop {
     }
 
     pub(super) fn refused(rule: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::end(message.into(), hint.into(), HealErrorKind::Refused { rule: rule.to_owned() })
+        Self::end(
+            message.into(),
+            hint.into(),
+            HealErrorKind::Refused {
+                rule: rule.to_owned(),
+            },
+        )
     }
 
     pub(super) fn unsupported(message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -141,10 +157,6 @@ impl Stop {
         self
     }
 
-    pub(super) fn line(&self) -> u32 {
-        self.0.line
-    }
-
     /// The Python exception, where the heal may catch it.
     pub(super) fn exception(&self) -> Option<&PyErr> {
         match &self.0.cause {
@@ -153,17 +165,21 @@ impl Stop {
         }
     }
 
-    pub(super) fn into_cause(self) -> Cause {
-        self.0.cause
-    }
-
     /// Turns it into what the caller sees.
     pub(super) fn into_error(self, py: Python<'_>) -> HealError {
         let line = self.0.line;
         match self.0.cause {
-            Cause::End { message, hint, kind } => HealError { message, hint, line, kind },
+            Cause::End { message, hint, kind } => HealError {
+                message,
+                hint,
+                line,
+                kind,
+            },
             Cause::Raise(error) => {
-                let exception = error.get_type(py).qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+                let exception = error
+                    .get_type(py)
+                    .qualname()
+                    .map_or_else(|_| "?".to_owned(), |name| name.to_string());
                 HealError {
                     message: exception_text(&exception, error.value(py).as_any()),
                     hint: "handle it with `try`, or write code that does not raise".to_owned(),
@@ -185,8 +201,10 @@ fn exception_text(class: &str, exception: &Bound<'_, PyAny>) -> String {
             _ => render::value(only, &render::Limits::default()).text,
         },
         several => {
-            let texts: Vec<String> =
-                several.iter().map(|arg| render::value(arg, &render::Limits::default()).text).collect();
+            let texts: Vec<String> = several
+                .iter()
+                .map(|arg| render::value(arg, &render::Limits::default()).text)
+                .collect();
             format!("({})", texts.join(", "))
         }
     };

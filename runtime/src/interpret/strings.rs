@@ -16,14 +16,22 @@ impl<'py> Interpreter<'_, 'py> {
         for part in parts {
             let text = match part {
                 FStringPart::Text(text) => PyString::new(py, text),
-                FStringPart::Value { value, conversion, spec } => {
+                FStringPart::Value {
+                    value,
+                    conversion,
+                    spec,
+                } => {
                     let mut value = self.expr(value)?;
                     value = match conversion {
                         Conversion::None => value,
                         Conversion::Str => self.text_of(&value, |value| Ok(value.str()?.into_any()))?,
                         Conversion::Repr => self.text_of(&value, |value| Ok(value.repr()?.into_any()))?,
                         Conversion::Ascii => {
-                            let ascii = self.facts.world.builtin(py, "ascii").expect("`ascii` is a listed builtin");
+                            let ascii = self
+                                .facts
+                                .world
+                                .builtin(py, "ascii")
+                                .expect("`ascii` is a listed builtin");
                             self.text_of(&value, |value| ascii.call1((value,)))?
                         }
                     };

@@ -1,8 +1,6 @@
 //! Where values are stored: names, attributes, items, and unpacking over them.
 
-use healcore::tree::{
-    BinaryOp, Binding, Expr, ExprKind, Index, Place, Target, UnpackBinding, UnpackTarget,
-};
+use healcore::tree::{BinaryOp, Binding, Expr, ExprKind, Index, Place, Target, UnpackBinding, UnpackTarget};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -10,13 +8,18 @@ use pyo3::types::PyList;
 use super::interpreter::Interpreter;
 use super::stop::Eval;
 
+/// Binds one variable.
+type Bind<'b, 'py, I> = dyn FnMut(&mut I, &str, Bound<'py, PyAny>) -> Eval<()> + 'b;
+
 impl<'py> Interpreter<'_, 'py> {
     pub(super) fn store(&mut self, target: &Target, value: Bound<'py, PyAny>) -> Eval<()> {
         self.meter.step()?;
         match target {
             Target::Place(place) => self.store_place(place, value),
             Target::Unpack { targets, .. } => {
-                let star = targets.iter().position(|target| matches!(target, UnpackTarget::Rest(_)));
+                let star = targets
+                    .iter()
+                    .position(|target| matches!(target, UnpackTarget::Rest(_)));
                 let values = self.unpack(&value, targets.len(), star)?;
                 for (target, value) in targets.iter().zip(values) {
                     let (UnpackTarget::One(target) | UnpackTarget::Rest(target)) = target;
@@ -30,7 +33,9 @@ impl<'py> Interpreter<'_, 'py> {
     fn store_place(&mut self, place: &Place, value: Bound<'py, PyAny>) -> Eval<()> {
         match place {
             Place::Name(name) => self.store_name(&name.id, value),
-            Place::Attribute { object: expr, name, .. } => {
+            Place::Attribute {
+                object: expr, name, ..
+            } => {
                 let object = self.expr(expr)?;
                 self.store_attribute(&object, name, &value, &shown(expr))
             }
@@ -48,7 +53,9 @@ impl<'py> Interpreter<'_, 'py> {
 
     /// Binds the variables of a loop.
     pub(super) fn bind(&mut self, binding: &Binding, value: Bound<'py, PyAny>) -> Eval<()> {
-        self.each_binding(binding, value, &mut |this, name, value| this.store_name(name, value))
+        self.each_binding(binding, value, &mut |this, name, value| {
+            this.store_name(name, value)
+        })
     }
 
     /// Binds the variables of a comprehension.
@@ -63,12 +70,14 @@ impl<'py> Interpreter<'_, 'py> {
         &mut self,
         binding: &Binding,
         value: Bound<'py, PyAny>,
-        bind: &mut dyn FnMut(&mut Self, &str, Bound<'py, PyAny>) -> Eval<()>,
+        bind: &mut Bind<'_, 'py, Self>,
     ) -> Eval<()> {
         match binding {
             Binding::Name(name) => bind(self, &name.id, value),
             Binding::Unpack { bindings, .. } => {
-                let star = bindings.iter().position(|binding| matches!(binding, UnpackBinding::Rest(_)));
+                let star = bindings
+                    .iter()
+                    .position(|binding| matches!(binding, UnpackBinding::Rest(_)));
                 let values = self.unpack(&value, bindings.len(), star)?;
                 for (binding, value) in bindings.iter().zip(values) {
                     let (UnpackBinding::One(binding) | UnpackBinding::Rest(binding)) = binding;
@@ -88,8 +97,15 @@ impl<'py> Interpreter<'_, 'py> {
     ) -> Eval<Vec<Bound<'py, PyAny>>> {
         let n_needed = n_targets - usize::from(star.is_some());
         let iterator = match self.iterate(value) {
-            Err(stop) if stop.exception().is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) => {
-                let message = format!("cannot unpack non-iterable {} object", self.facts.type_name(value));
+            Err(stop)
+                if stop
+                    .exception()
+                    .is_some_and(|error| error.is_instance_of::<PyTypeError>(self.py)) =>
+            {
+                let message = format!(
+                    "cannot unpack non-iterable {} object",
+                    self.facts.type_name(value)
+                );
                 return Err(PyTypeError::new_err(message).into());
             }
             iterator => iterator?,
@@ -105,8 +121,10 @@ impl<'py> Interpreter<'_, 'py> {
         }
         if values.len() < n_needed {
             let at_least = if star.is_some() { "at least " } else { "" };
-            let message =
-                format!("not enough values to unpack (expected {at_least}{n_needed}, got {})", values.len());
+            let message = format!(
+                "not enough values to unpack (expected {at_least}{n_needed}, got {})",
+                values.len()
+            );
             return Err(PyValueError::new_err(message).into());
         }
         if let Some(star) = star {
@@ -126,7 +144,9 @@ impl<'py> Interpreter<'_, 'py> {
                 let new = self.in_place(op, &old, right, &name.id)?;
                 self.store_name(&name.id, new)
             }
-            Place::Attribute { object: expr, name, .. } => {
+            Place::Attribute {
+                object: expr, name, ..
+            } => {
                 let object = self.expr(expr)?;
                 let text = shown(expr);
                 let old = self.attribute(&object, name)?;
@@ -154,8 +174,14 @@ pub(super) fn shown(expr: &Expr) -> String {
         ExprKind::Attribute { value, name } => format!("{}.{name}", shown(value)),
         ExprKind::Subscript { value, index } => {
             let index = match &**index {
-                Index::Value(Expr { kind: ExprKind::Constant(constant), .. }) => shown_constant(constant),
-                Index::Value(Expr { kind: ExprKind::Name(name), .. }) => name.clone(),
+                Index::Value(Expr {
+                    kind: ExprKind::Constant(constant),
+                    ..
+                }) => shown_constant(constant),
+                Index::Value(Expr {
+                    kind: ExprKind::Name(name),
+                    ..
+                }) => name.clone(),
                 _ => "…".to_owned(),
             };
             format!("{}[{index}]", shown(value))
@@ -168,7 +194,9 @@ pub(super) fn shown(expr: &Expr) -> String {
 fn shown_constant(constant: &healcore::tree::Constant) -> String {
     use healcore::tree::Constant;
     match constant {
-        Constant::Int(integer) => integer.to_u64().map_or_else(|| "…".to_owned(), |value| value.to_string()),
+        Constant::Int(integer) => integer
+            .to_u64()
+            .map_or_else(|| "…".to_owned(), |value| value.to_string()),
         Constant::Str(text) if text.len() <= 40 => format!("{text:?}"),
         Constant::None => "None".to_owned(),
         Constant::Bool(value) => if *value { "True" } else { "False" }.to_owned(),

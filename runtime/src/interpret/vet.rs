@@ -30,16 +30,67 @@ pub(super) const LENGTH: Specials = &["__len__"];
 /// Indices and counts.
 pub(super) const INDEX: Specials = &["__index__"];
 /// Conversions to numbers.
-pub(super) const NUMBER: Specials =
-    &["__int__", "__index__", "__trunc__", "__float__", "__complex__", "__abs__", "__round__", "__floor__", "__ceil__"];
+pub(super) const NUMBER: Specials = &[
+    "__int__",
+    "__index__",
+    "__trunc__",
+    "__float__",
+    "__complex__",
+    "__abs__",
+    "__round__",
+    "__floor__",
+    "__ceil__",
+];
 /// Everything that functions of the library may ask a value.
 pub(super) const ANYTHING: Specials = &[
-    "__abs__", "__add__", "__and__", "__bool__", "__bytes__", "__ceil__", "__complex__", "__contains__", "__eq__",
-    "__float__", "__floor__", "__floordiv__", "__format__", "__fspath__", "__ge__", "__getattr__",
-    "__getattribute__", "__getitem__", "__gt__", "__hash__", "__iadd__", "__index__", "__int__", "__iter__",
-    "__le__", "__len__", "__lt__", "__mod__", "__mul__", "__ne__", "__neg__", "__pow__", "__radd__", "__repr__",
-    "__reversed__", "__rfloordiv__", "__rmod__", "__rmul__", "__round__", "__rpow__", "__rsub__", "__rtruediv__",
-    "__str__", "__sub__", "__truediv__", "__trunc__", "__missing__", "__buffer__",
+    "__abs__",
+    "__add__",
+    "__and__",
+    "__bool__",
+    "__bytes__",
+    "__ceil__",
+    "__complex__",
+    "__contains__",
+    "__eq__",
+    "__float__",
+    "__floor__",
+    "__floordiv__",
+    "__format__",
+    "__fspath__",
+    "__ge__",
+    "__getattr__",
+    "__getattribute__",
+    "__getitem__",
+    "__gt__",
+    "__hash__",
+    "__iadd__",
+    "__index__",
+    "__int__",
+    "__iter__",
+    "__le__",
+    "__len__",
+    "__lt__",
+    "__mod__",
+    "__mul__",
+    "__ne__",
+    "__neg__",
+    "__pow__",
+    "__radd__",
+    "__repr__",
+    "__reversed__",
+    "__rfloordiv__",
+    "__rmod__",
+    "__rmul__",
+    "__round__",
+    "__rpow__",
+    "__rsub__",
+    "__rtruediv__",
+    "__str__",
+    "__sub__",
+    "__truediv__",
+    "__trunc__",
+    "__missing__",
+    "__buffer__",
 ];
 
 /// A decimal exponent beyond which a conversion to an integer or a text would not end.
@@ -74,7 +125,12 @@ impl<'py> Interpreter<'_, 'py> {
             Kind::Atom | Kind::Bytearray | Kind::Module => return Ok(()),
             _ => {}
         }
-        let mut walk = Walk { specials, path: Vec::new(), seen: HashSet::new(), n_values: 0 };
+        let mut walk = Walk {
+            specials,
+            path: Vec::new(),
+            seen: HashSet::new(),
+            n_values: 0,
+        };
         self.walk(object, &mut walk)?;
         self.meter.work((walk.n_values / 16) as u64)
     }
@@ -105,7 +161,10 @@ impl<'py> Interpreter<'_, 'py> {
         if walk.path.len() >= self.meter.limits().depth {
             return Err(Stop::limit(
                 rule::DEPTH,
-                format!("values nested more than {} levels deep", self.meter.limits().depth),
+                format!(
+                    "values nested more than {} levels deep",
+                    self.meter.limits().depth
+                ),
                 "work on an inner value",
             ));
         }
@@ -139,6 +198,10 @@ impl<'py> Interpreter<'_, 'py> {
         specials: Specials,
     ) -> Eval<bool> {
         let mut asks_fields = false;
+        if self.facts.is_weak_proxy(facts) {
+            let path = format!("{} of an object of the program", self.facts.type_name(object));
+            self.program_call(object, &path)?;
+        }
         for name in specials {
             match self.facts.special(facts, name)? {
                 Special::Missing | Special::Native => {}
@@ -177,7 +240,8 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(());
         }
         let facts = self.facts.of(&zone)?;
-        self.vet_specials(&zone, &facts, &["utcoffset", "dst", "tzname"]).map(drop)
+        self.vet_specials(&zone, &facts, &["utcoffset", "dst", "tzname"])
+            .map(drop)
     }
 
     /// The values inside an object of an unknown type that its C methods may reach.
@@ -189,7 +253,10 @@ impl<'py> Interpreter<'_, 'py> {
             return tuple.get_slice(0, tuple.len()).iter().collect();
         }
         if let Ok(dict) = object.cast::<PyDict>() {
-            return native::dict_items(dict).into_iter().flat_map(|(key, value)| [key, value]).collect();
+            return native::dict_items(dict)
+                .into_iter()
+                .flat_map(|(key, value)| [key, value])
+                .collect();
         }
         if object.cast::<PySet>().is_ok() || object.cast::<PyFrozenSet>().is_ok() {
             return self.set_elements(object).unwrap_or_default();
@@ -200,16 +267,38 @@ impl<'py> Interpreter<'_, 'py> {
         if let Some(iterator) = self.own_iterator(object) {
             return iterator.sources.clone();
         }
-        let values = |object| native::instance_dict(object).map(|dict| native::dict_items(&dict));
-        match values(object) {
-            Some(items) if asks_fields => items.into_iter().map(|(_, value)| value).collect(),
-            _ => Vec::new(),
+        if asks_fields {
+            self.fields(object)
+        } else {
+            Vec::new()
         }
+    }
+
+    /// The values of an instance's dict and slots.
+    fn fields(&self, object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+        let dict = native::instance_dict(object)
+            .map(|dict| native::dict_items(&dict))
+            .unwrap_or_default();
+        let mut values: Vec<_> = dict.into_iter().map(|(_, value)| value).collect();
+        let Ok(facts) = self.facts.of(object) else {
+            return values;
+        };
+        values.extend(
+            self.facts
+                .slots(&facts)
+                .iter()
+                .filter_map(|slot| native::generic_getattr(object, slot).ok()),
+        );
+        values
     }
 
     fn set_elements(&self, object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let py = object.py();
-        let class = if object.cast::<PySet>().is_ok() { "set" } else { "frozenset" };
+        let class = if object.cast::<PySet>().is_ok() {
+            "set"
+        } else {
+            "frozenset"
+        };
         let class = self.facts.world.builtin(py, class);
         let Some(class) = class else { return Ok(Vec::new()) };
         class.call_method1("__iter__", (object,))?.try_iter()?.collect()
@@ -234,7 +323,11 @@ impl<'py> Interpreter<'_, 'py> {
         // A key of the program with the same hash would be asked whether it is equal.
         let identity = container.as_ptr() as usize;
         let length = container.len().unwrap_or(0);
-        if self.plain_keys.get(&identity).is_some_and(|(_, known)| *known == length) {
+        if self
+            .plain_keys
+            .get(&identity)
+            .is_some_and(|(_, known)| *known == length)
+        {
             return Ok(());
         }
         let keys: Vec<Bound<'py, PyAny>> = if let Ok(dict) = container.cast::<PyDict>() {

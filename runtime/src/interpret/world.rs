@@ -65,8 +65,8 @@ pub(super) struct World {
     pub(super) static_method: Py<PyAny>,
     pub(super) class_method: Py<PyAny>,
     pub(super) union_type: Option<Py<PyAny>>,
-    pub(super) generic_alias: Py<PyAny>,
     pub(super) bound_method: Py<PyAny>,
+    pub(super) weak_proxies: Vec<Py<PyAny>>,
     builtins: HashMap<&'static str, Py<PyAny>>,
     kinds: HashMap<usize, Kind>,
     _kept: Vec<Py<PyAny>>,
@@ -82,9 +82,27 @@ pub(super) fn world(py: Python<'_>) -> PyResult<&World> {
 
 /// Modules whose Python functions are part of plain data, and whose classes are plain data.
 const DATA_MODULES: &[&str] = &[
-    "_pydatetime", "_pydecimal", "collections", "dataclasses", "datetime", "decimal", "enum", "fractions",
-    "ipaddress", "pathlib", "pathlib._local", "re", "reprlib", "types", "urllib.parse", "uuid", "zoneinfo",
-    "zoneinfo._zoneinfo", "_collections", "_decimal", "array",
+    "_pydatetime",
+    "_pydecimal",
+    "collections",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "ipaddress",
+    "pathlib",
+    "pathlib._local",
+    "re",
+    "reprlib",
+    "types",
+    "urllib.parse",
+    "uuid",
+    "zoneinfo",
+    "zoneinfo._zoneinfo",
+    "_collections",
+    "_decimal",
+    "array",
 ];
 
 impl World {
@@ -107,24 +125,39 @@ impl World {
             kinds.insert(class.as_ptr() as usize, kind);
             kept.push(class.unbind());
         };
-        for name in ["bool", "int", "float", "complex", "str", "bytes", "range", "slice"] {
+        for name in [
+            "bool", "int", "float", "complex", "str", "bytes", "range", "slice",
+        ] {
             note(builtins.getattr(name)?, Kind::Atom);
         }
         for name in [
-            "NoneType", "EllipsisType", "NotImplementedType", "FunctionType", "BuiltinFunctionType", "MethodType",
+            "NoneType",
+            "EllipsisType",
+            "NotImplementedType",
+            "FunctionType",
+            "BuiltinFunctionType",
+            "MethodType",
             "CodeType",
         ] {
             note(types.getattr(name)?, Kind::Atom);
         }
         for (name, kind) in [
-            ("list", Kind::List), ("tuple", Kind::Tuple), ("dict", Kind::Dict), ("set", Kind::Set),
-            ("frozenset", Kind::Set), ("bytearray", Kind::Bytearray), ("type", Kind::Class),
+            ("list", Kind::List),
+            ("tuple", Kind::Tuple),
+            ("dict", Kind::Dict),
+            ("set", Kind::Set),
+            ("frozenset", Kind::Set),
+            ("bytearray", Kind::Bytearray),
+            ("type", Kind::Class),
         ] {
             note(builtins.getattr(name)?, kind);
         }
         for (name, kind) in [
-            ("deque", Kind::Deque), ("defaultdict", Kind::Dict), ("OrderedDict", Kind::Dict),
-            ("Counter", Kind::Dict), ("ChainMap", Kind::ChainMap),
+            ("deque", Kind::Deque),
+            ("defaultdict", Kind::Dict),
+            ("OrderedDict", Kind::Dict),
+            ("Counter", Kind::Dict),
+            ("ChainMap", Kind::ChainMap),
         ] {
             note(collections.getattr(name)?, kind);
         }
@@ -157,12 +190,17 @@ impl World {
             static_method: builtins.getattr("staticmethod")?.unbind(),
             class_method: builtins.getattr("classmethod")?.unbind(),
             union_type: types.getattr("UnionType").ok().map(Bound::unbind),
-            generic_alias: one("GenericAlias")?,
             bound_method: one("MethodType")?,
+            weak_proxies: vec![
+                py.import("weakref")?.getattr("ProxyType")?.unbind(),
+                py.import("weakref")?.getattr("CallableProxyType")?.unbind(),
+            ],
             builtins: known,
             kinds,
             _kept: kept,
-            stdlib: library.rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{folder}/")),
+            stdlib: library
+                .rsplit_once('/')
+                .map_or_else(String::new, |(folder, _)| format!("{folder}/")),
         })
     }
 
@@ -178,7 +216,9 @@ impl World {
 
     /// Whether a module is the standard library's own: nothing of the program stands in its place.
     pub(super) fn is_library(&self, module: &Bound<'_, PyModule>) -> bool {
-        let Ok(Some(spec)) = module.dict().get_item("__spec__") else { return false };
+        let Ok(Some(spec)) = module.dict().get_item("__spec__") else {
+            return false;
+        };
         match spec.getattr("origin") {
             Ok(origin) if origin.is_none() => true,
             Ok(origin) => self.is_library_file(&origin),
@@ -187,7 +227,9 @@ impl World {
     }
 
     fn is_library_file(&self, origin: &Bound<'_, PyAny>) -> bool {
-        let Ok(origin) = origin.cast_exact::<PyString>() else { return false };
+        let Ok(origin) = origin.cast_exact::<PyString>() else {
+            return false;
+        };
         let origin = origin.to_string_lossy();
         let is_package = origin.contains("/site-packages/") || origin.contains("/dist-packages/");
         origin == "built-in" || origin == "frozen" || (origin.starts_with(&self.stdlib) && !is_package)
@@ -205,7 +247,10 @@ impl World {
                     py.None().into_bound(py)
                 } else {
                     match self.import(py, parent)? {
-                        Some(parent) => parent.dict().get_item("__path__")?.unwrap_or_else(|| py.None().into_bound(py)),
+                        Some(parent) => parent
+                            .dict()
+                            .get_item("__path__")?
+                            .unwrap_or_else(|| py.None().into_bound(py)),
                         None => return Ok(None),
                     }
                 };
@@ -226,7 +271,13 @@ pub(super) fn loaded<'py>(py: Python<'py>, name: &str) -> Option<Bound<'py, PyMo
     let modules = unsafe { ffi::PyImport_GetModuleDict() };
     // SAFETY: the reference is borrowed from the interpreter, which outlives this call; null is turned into `None`.
     let modules = unsafe { Bound::from_borrowed_ptr_or_opt(py, modules) }?;
-    modules.cast_into::<PyDict>().ok()?.get_item(name).ok()??.cast_into::<PyModule>().ok()
+    modules
+        .cast_into::<PyDict>()
+        .ok()?
+        .get_item(name)
+        .ok()??
+        .cast_into::<PyModule>()
+        .ok()
 }
 
 /// Whether a module's Python functions are part of plain data.
