@@ -74,6 +74,8 @@ pub(super) enum Between<'py> {
     Unknown(String),
     /// It ends something that nobody waits for.
     Dies(String),
+    /// This frame further out raises it once what it called has returned: the caller of this one is next.
+    Raised(Bound<'py, PyAny>),
     /// It is thrown into another task, which waits for this one.
     Awaited {
         /// That task.

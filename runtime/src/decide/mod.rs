@@ -89,6 +89,10 @@ pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAn
             boundary::Between::Swallowed(why) => break (Outcome::Handled, why),
             boundary::Between::Unknown(why) => break (Outcome::Maybe, why),
             boundary::Between::Dies(what) => break (Outcome::Unhandled, format!("nothing up to {what} handles it")),
+            boundary::Between::Raised(frame) => {
+                let next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
+                stack = LiveStack { next, suspended: Vec::new(), task: None };
+            }
             boundary::Between::Awaited { task, frames, group } => {
                 stack = LiveStack { next: None, suspended: frames, task: Some(task) };
                 if group {

@@ -75,7 +75,10 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
         let callback = entry?.get_item(0)?;
         let name = callback.getattr("__qualname__").and_then(|name| name.extract::<String>()).unwrap_or_default();
         if name.ends_with("_run_until_complete_cb") {
-            return Ok(Between::Dies("the main task of the event loop".to_owned()));
+            return Ok(match runner_of(future)? {
+                Some(frame) => Between::Raised(frame),
+                None => Between::Dies("the main task of the event loop".to_owned()),
+            });
         }
         let owner = callback.getattr("__self__").ok().filter(|owner| !owner.is_none());
         if let Some(owner) = owner {
@@ -95,6 +98,19 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
         Some(name) => Between::Unknown(format!("a callback of the task: {name}")),
         None => nobody(),
     })
+}
+
+/// The frame that runs the event loop until `future` is done, in this thread, and then raises its exception.
+fn runner_of<'py>(future: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut frame = future.py().import("sys")?.getattr("_getframe")?.call0()?;
+    while !frame.is_none() {
+        if frame.getattr("f_code")?.getattr("co_qualname")?.eq("BaseEventLoop.run_until_complete")? {
+            let runs = crate::frames::lookup_local(&frame, "future")?.is_some_and(|own| own.is(future));
+            return Ok(Some(frame).filter(|_| runs));
+        }
+        frame = frame.getattr("f_back")?;
+    }
+    Ok(None)
 }
 
 fn awaited(task: Bound<'_, PyAny>, group: bool) -> PyResult<Between<'_>> {
