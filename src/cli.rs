@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, frame, mcp_config, read, resume,
-    run, search, serve, show,
+    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, frame, mcp_config, read, report,
+    resume, run, search, serve, show,
 };
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
@@ -36,6 +36,7 @@ enum Command {
     Check(check::Args),
     Resume(resume::Args),
     Abort(abort::Args),
+    Report(report::Args),
     CheckCode(check_code::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
@@ -72,6 +73,7 @@ fn dispatch(command: &Command) -> Result<Done> {
         Command::Check(args) => check::run(args),
         Command::Resume(args) => resume::run(args),
         Command::Abort(args) => abort::run(args),
+        Command::Report(args) => report::run(args),
         Command::CheckCode(args) => check_code::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),

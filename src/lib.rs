@@ -12,3 +12,4 @@ mod launch;
 mod machine;
 mod mcp;
 mod render;
+mod report;

@@ -14,6 +14,7 @@ pub(crate) mod eval;
 pub(crate) mod frame;
 pub(crate) mod mcp_config;
 pub(crate) mod read;
+pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod search;
