@@ -49,8 +49,8 @@ struct Registry {
     entries: Vec<Entry>,
     serial: u64,
     exiting: bool,
-    /// Clients that wait for what happens next.
-    n_waiting: usize,
+    /// Requests whose answer has not been written yet.
+    n_in_flight: usize,
 }
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
@@ -229,7 +229,6 @@ pub(crate) fn what_next(crash_id: &str, mut outcome: HealOutcome, wait: Duration
     let since = guard.as_ref().and_then(|registry| {
         registry.entries.iter().find(|entry| entry.summary.crash_id == crash_id).map(|entry| entry.serial)
     });
-    guard.get_or_insert_default().n_waiting += 1;
     loop {
         let registry = guard.get_or_insert_default();
         let next = registry.entries.iter().find(|entry| {
@@ -251,20 +250,36 @@ pub(crate) fn what_next(crash_id: &str, mut outcome: HealOutcome, wait: Duration
         let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else { break };
         guard = CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
     }
-    guard.get_or_insert_default().n_waiting -= 1;
     drop(guard);
-    CHANGED.notify_all();
     Reply::Went(Box::new(outcome))
 }
 
-/// Tells waiting clients that the process ends, and gives them a moment to pass it on.
+/// A request from its arrival until its answer is written: the process does not end in between.
+pub(crate) struct InFlight;
+
+impl InFlight {
+    /// Counts a request that has arrived.
+    pub(crate) fn begin() -> Self {
+        with(|registry| registry.n_in_flight += 1);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        with(|registry| registry.n_in_flight = registry.n_in_flight.saturating_sub(1));
+        CHANGED.notify_all();
+    }
+}
+
+/// Tells waiting clients that the process ends, and gives all that asked a moment to get their answers.
 pub(crate) fn announce_exit() {
-    const MOMENT: Duration = Duration::from_millis(300);
+    const MOMENT: Duration = Duration::from_secs(1);
     with(|registry| registry.exiting = true);
     CHANGED.notify_all();
     let deadline = Instant::now() + MOMENT;
     let mut guard = registry();
-    while guard.get_or_insert_default().n_waiting > 0 {
+    while guard.get_or_insert_default().n_in_flight > 0 {
         let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
         guard = CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
     }

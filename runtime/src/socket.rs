@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use protocol::{Answer, Envelope, Failure, FailureKind, Reply, Request};
 
-use crate::crashes::{self, Peer};
+use crate::crashes::{self, InFlight, Peer};
 use crate::state;
 
 /// The longest request, in bytes.
@@ -87,6 +87,7 @@ fn serve(stream: &UnixStream) {
             Ok(n) if n > 0 => {}
             _ => return,
         }
+        let _in_flight = InFlight::begin();
         let answer = answer(&line, credentials.pid());
         let Ok(mut text) = serde_json::to_vec(&answer) else { return };
         text.push(b'\n');
