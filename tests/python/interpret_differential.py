@@ -25,6 +25,7 @@ import random
 import re
 import sys
 import textwrap
+import threading
 import time
 import types
 import typing
@@ -435,7 +436,29 @@ class Tester:
             self.unchanged(f"{kind} ({way})", code, got, set(LAST["made"]) | names.stored)
 
 
+    def in_thread(self):
+        """A thread that handles no signals: patterns of the program on long texts are refused, short ones run."""
+        answers = []
+
+        def work():
+            for text in ("12-ab", "x" * 10_000):
+                namespace = dict(state(), text=text, slow=re.compile("(a+)+$"))
+                answers.append(by_probe_module(self.runtime._probe_run, "a = pat.search(text)\nb2 = slow.match('a' * 70 + 'b')", namespace)[0])
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if [answer.get("kind") for answer in answers] != ["limit", "limit"]:
+            self.fail("thread", "pat.search(text)", answers)
+
+
 LAST = {}
+
+
+def frame_of(namespace):
+    namespace = dict(namespace, _sys=sys)
+    exec("_frame = _sys._getframe()", namespace)
+    return namespace["_frame"]
 
 
 class Maker:
@@ -946,6 +969,27 @@ REFUSED = [
 ]
 
 
+# Expressions that clients ask for: they may read, and change nothing.
+READ = [
+    ("n + 1", 8), ("[x for x in items if x > 1]", [3, 2]), ("len(d), d.get('q', 0)", (3, 0)), ("obj.name + s[0]", "oh"), ("sorted(items)", [1, 2, 3]),
+    ("dd['a']", [1]), ("dd.get('zz')", None), ("next(x for x in items)", 3), ("f'{n:>3}'", "  7"), ("list(map(str, items))", ["3", "1", "2"]),
+    ("cnt['zz']", 0), ("{**d, 'w': 1}", {"x": 1, "y": 2, "z": 3, "w": 1}), ("items + [1]", [3, 1, 2, 1]), ("getattr(obj, 'nope', 5)", 5),
+]
+READ_REFUSED = [
+    "items.append(1)", "items.pop()", "d.pop('x')", "d.setdefault('l', 1)", "dd['new']", "ids.add(9)", "items.sort()", "d.update(a=1)", "dq.popleft()",
+    "[items.pop() for x in items]", "sorted(items, key=lambda x: items.pop())", "obj.computed", "loud == 1", "list(gen)", "[d.pop(k) for k in ['x']]",
+]
+# What is told of a heal: kind, place, old, new.
+TOLD = [
+    ("n = 8", [("name", "n", "7", "8")]), ("fresh = 1", [("name", "fresh", "<unset>", "1")]), ("n = n", []),
+    ("obj.total = 9; obj.total = 10", [("attribute", "obj.total", "3", "10")]), ("obj.extra = 1", [("attribute", "obj.extra", "<unset>", "1")]),
+    ("d['x'] = 5", [("item", "d['x']", "1", "5")]), ("del d['x']", [("item", "d['x']", "1", "<removed>")]), ("items[0] = 9", [("item", "items[0]", "3", "9")]),
+    ("items.append(4)", [("call", "items.append(…)", "[3, 1, 2]", "[3, 1, 2, 4]")]), ("for i in range(3):\n    items[i] = 0", [("name", "i", "<unset>", "2"), ("item", "items[0]", "3", "0"), ("item", "items[1]", "1", "0"), ("item", "items[2]", "2", "0")]),
+    ("global_one = 1\nitems += [1]", [("name", "global_one", "<unset>", "1"), ("call", "items", "[3, 1, 2]", "[3, 1, 2, 1]")]),
+    ("password = 'hunter2hunter2'", [("name", "password", "<unset>", "<redacted>")]),
+]
+
+
 def refusal_state():
     made = state()
     made.update(
@@ -1089,6 +1133,24 @@ def main():
     for code, rule in REFUSED:
         if rule is not None:
             tester.expect(code, "refused", rule)
+    for code, value in READ:
+        made = Maker(refusal_state).again()
+        answer, got = tester.runtime._probe_evaluate(code, frame_of(made))
+        if got != value:
+            tester.fail("expression", code, (answer, got))
+        tester.unchanged("expression", code, made, set())
+    for code in READ_REFUSED:
+        made = Maker(refusal_state).again()
+        answer, got = tester.runtime._probe_evaluate(code, frame_of(made))
+        if json.loads(answer).get("kind") != "refused":
+            tester.fail("expression that writes", code, answer)
+        tester.unchanged("expression that writes", code, made, set())
+    for code, told in TOLD:
+        answer, _ = by_probe_function(tester.runtime._probe_run, code, Maker(state).again(), names_of(code))
+        found = [tuple(change[key] for key in ("kind", "place", "old", "new")) for change in answer["changes"]]
+        if found != told:
+            tester.fail("told", code, found)
+    tester.in_thread()
     if options.accept:
         n_rows = 0
         for line in open(options.accept):

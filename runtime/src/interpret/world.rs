@@ -92,6 +92,7 @@ const DATA_MODULES: &[&str] = &[
     "fractions",
     "ipaddress",
     "pathlib",
+    "pathlib._abc",
     "pathlib._local",
     "re",
     "reprlib",
