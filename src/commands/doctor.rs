@@ -200,7 +200,8 @@ fn interpreters(named: &[OsString]) -> Vec<Finding> {
     findings
 }
 
-/// Returns the interpreters of the virtual environment, of the project's `.venv` and of `$PATH`, without repeats.
+/// Returns the interpreters of the virtual environment, of the project's `.venv`, of `$PATH` and of the environment in
+/// which healmcp is installed, without repeats.
 pub(crate) fn found_here() -> Vec<PathBuf> {
     let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let project = std::env::current_dir()
@@ -222,10 +223,14 @@ pub(crate) fn found_here() -> Vec<PathBuf> {
     let on_path = names
         .iter()
         .filter_map(|name| launch::find_file(name.as_ref(), &search).ok());
+    let beside = std::env::current_exe()
+        .and_then(|executable| executable.canonicalize())
+        .map(|executable| executable.with_file_name("python"));
     let mut seen = Vec::new();
     environments
-        .filter(|path| path.exists())
         .chain(on_path)
+        .chain(beside)
+        .filter(|path| path.exists())
         .filter(|path| {
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
             // All shims are one script: what they are is asked of each.
