@@ -154,7 +154,7 @@ impl<'a, 'py> Paused<'a, 'py> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return End::TimedOut,
             }
-            if py.check_signals().is_err() {
+            if py.check_signals().is_err() || main_was_interrupted(py) {
                 return End::Interrupted;
             }
         }
@@ -263,6 +263,15 @@ impl<'a, 'py> Paused<'a, 'py> {
         };
         Ok(Reply::Value { type_name: rendered.type_name, text: rendered.text, cut: rendered.cut })
     }
+}
+
+/// Whether Ctrl-C has ended the main thread: then no other thread keeps the process waiting for a heal.
+fn main_was_interrupted(py: Python<'_>) -> bool {
+    let ended_by = || -> PyResult<bool> {
+        let ended_by = py.import("sys")?.getattr_opt("last_type")?;
+        Ok(ended_by.is_some_and(|ended_by| ended_by.is(py.get_type::<pyo3::exceptions::PyKeyboardInterrupt>())))
+    };
+    ended_by().unwrap_or(false)
 }
 
 /// Modules in scope whose statements have no hooks: an exception in them pauses further out.
