@@ -238,7 +238,8 @@ impl<'a> CallSite<'a> {
             "FOR_ITER" | "UNPACK_SEQUENCE" | "UNPACK_EX" | "LIST_EXTEND" | "SET_UPDATE" | "GET_ITER" | "CONTAINS_OP"
             | "SEND" | "END_ASYNC_FOR" | "GET_ANEXT" => Self::Loop,
             "LOAD_ATTR" | "LOAD_METHOD" => code.attribute_name(instruction.argument).map_or(Self::Other, Self::Attribute),
-            "CALL" | "CALL_KW" => match called_name(caller, code, index)? {
+            // A specialised PRECALL of 3.11 makes the call itself.
+            "CALL" | "CALL_KW" | "PRECALL" => match called_name(caller, code, index)? {
                 Some(name) => Self::Named { name, n_arguments: instruction.argument },
                 None => Self::Other,
             },
