@@ -9,4 +9,5 @@ mod heal;
 mod program;
 mod python;
 
+mod decision;
 mod resume;
