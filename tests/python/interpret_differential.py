@@ -451,6 +451,18 @@ class Tester:
         if [answer.get("kind") for answer in answers] != ["limit", "limit"]:
             self.fail("thread", "pat.search(text)", answers)
 
+    def on_small_stack(self):
+        """Deep code on a thread with little stack ends in an answer."""
+        deep = "".join("    " * level + "if n:\n" for level in range(10)) + "    " * 10 + "a = " + "(n + " * 33 + "1" + ")" * 33
+        answers = []
+        previous = threading.stack_size(128 * 1024)
+        thread = threading.Thread(target=lambda: answers.append(by_probe_module(self.runtime._probe_run, deep, {"n": 1})[0]))
+        thread.start()
+        thread.join()
+        threading.stack_size(previous)
+        if [answer.get("rule", answer.get("flow")) for answer in answers] not in (["HC907"], ["end"]):
+            self.fail("small stack", deep, answers)
+
 
 LAST = {}
 
@@ -1050,7 +1062,7 @@ class Generator:
     def atom(self):
         return self.pick(
             "n", "m", "f", "s", "none", "t", "items", "words", "mixed", "d", "e", "tup", "ids", "rows", "nested", "empty",
-            "0", "1", "2", "-1", "'a'", "''", "2.5", "None", "True", "[]", "()", "{}", "obj", "obj.total", "obj.tags", "dd", "cnt",
+            "0", "1", "2", "-1", "'a'", "''", "2.5", "None", "True", "[]", "()", "{}", "obj.total", "obj.tags", "dd", "cnt",
             "dec", "pair", "b", "r", "x", "od", "dq", "point", "mylist",
         )
 
@@ -1151,6 +1163,7 @@ def main():
         if found != told:
             tester.fail("told", code, found)
     tester.in_thread()
+    tester.on_small_stack()
     if options.accept:
         n_rows = 0
         for line in open(options.accept):

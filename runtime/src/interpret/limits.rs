@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use super::native;
+use super::stack;
 use super::stop::{Eval, Stop, rule};
 
 /// How much work a heal may do.
@@ -48,6 +49,7 @@ pub(super) struct Meter {
     steps: u64,
     until_clock: u32,
     allocated: usize,
+    stack_floor: usize,
     start: Instant,
     start_cpu: Duration,
 }
@@ -62,6 +64,7 @@ impl Meter {
             steps: 0,
             until_clock: CLOCK_EVERY,
             allocated: 0,
+            stack_floor: stack::floor(),
             start: Instant::now(),
             start_cpu: thread_time(),
         }
@@ -73,6 +76,13 @@ impl Meter {
 
     /// Counts one step.
     pub(super) fn step(&mut self) -> Eval<()> {
+        if stack::here() < self.stack_floor {
+            return Err(Stop::limit(
+                rule::DEPTH,
+                "no room on this thread's stack",
+                "nest fewer expressions and blocks in one another",
+            ));
+        }
         self.work(1)
     }
 

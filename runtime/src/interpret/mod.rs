@@ -22,6 +22,7 @@ mod policy;
 pub(crate) mod probe;
 mod regex;
 mod replay;
+mod stack;
 mod statements;
 mod statics;
 mod stop;
@@ -40,6 +41,7 @@ use crate::frames::{self, NamePlace};
 
 pub(crate) use limits::Limits;
 pub(crate) use policy::{CallPolicy, Decision};
+pub(crate) use stack::with_room;
 pub(crate) use stop::{HealError, HealErrorKind};
 
 use interpreter::{Interpreter, Mode};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::frames;
 
-use super::{CallPolicy, Decision, Flow, HealError, HealErrorKind, Limits, evaluate, run};
+use super::{CallPolicy, Decision, Flow, HealError, HealErrorKind, Limits, evaluate, run, with_room};
 
 /// Adds the functions to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -66,7 +66,8 @@ fn _probe_run(
     end: &str,
     allow_calls: bool,
 ) -> PyResult<String> {
-    let checked = check(code, &options(py, allow_calls));
+    let options = options(py, allow_calls);
+    let checked = with_room(|| check(code, &options))?;
     let Some(program) = checked.program else {
         let violations: Vec<Value> = checked
             .violations
@@ -120,7 +121,8 @@ fn _probe_evaluate<'py>(
     code: &str,
     frame: &Bound<'py, PyAny>,
 ) -> PyResult<(String, Option<Bound<'py, PyAny>>)> {
-    let checked = check_expression(code, &options(py, false));
+    let options = options(py, false);
+    let checked = with_room(|| check_expression(code, &options))?;
     let Some(expression) = checked.expression else {
         let violations: Vec<Value> = checked
             .violations
