@@ -200,7 +200,8 @@ def read_report(report):
     """Returns {test: [outcome, message]}; a test that reports twice has both."""
     tests = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        test = f"{case.get('classname')}::{case.get('name')}"
+        name = re.sub(r"\d\d:\d\d:\d\d(\.\d+)?", "TIME", case.get("name"))
+        test = f"{case.get('classname')}::{name}"
         problems = [child for child in case if child.tag in ("failure", "error", "skipped")]
         outcome = " ".join(child.tag for child in problems) or "passed"
         message = "\n".join(neutral((child.get("message") or "") + "\n" + (child.text or "")) for child in problems)

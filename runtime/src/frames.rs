@@ -73,7 +73,33 @@ pub(crate) fn lookup<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Opt
 
 /// Returns the local variable, `None` where it is unbound or no local one.
 pub(crate) fn lookup_local<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    item(&frame.getattr("f_locals")?, name)
+    match read_variable(frame, name)? {
+        Some(value) => Ok(value),
+        None => item(&frame.getattr("f_locals")?, name),
+    }
+}
+
+/// Reads a variable of a function as it is; outer `None` where only `f_locals` tells.
+///
+/// Up to 3.12 `f_locals` leaves a snapshot in the frame, which would keep alive what the program lets go later.
+fn read_variable<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Option<Bound<'py, PyAny>>>> {
+    type GetVariable = unsafe extern "C" fn(*mut pyo3::ffi::PyObject, *mut pyo3::ffi::PyObject) -> *mut pyo3::ffi::PyObject;
+    let py = frame.py();
+    if minor_version(py) != 12 || is_namespace(&frame.getattr("f_code")?)? {
+        return Ok(None);
+    }
+    let Some(address) = symbol(c"PyFrame_GetVar") else { return Ok(None) };
+    // SAFETY: CPython 3.12 exports this symbol with this signature.
+    let get_variable: GetVariable = unsafe { std::mem::transmute::<*mut c_void, GetVariable>(address) };
+    let name = PyString::new(py, name);
+    // SAFETY: `frame` is a live frame object, `name` a string, and the interpreter is attached.
+    let value = unsafe { get_variable(frame.as_ptr(), name.as_ptr()) };
+    // SAFETY: a new reference, or null with an exception set.
+    match unsafe { Bound::from_owned_ptr_or_err(py, value) } {
+        Ok(value) => Ok(Some(Some(value))),
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyNameError>(py) => Ok(Some(None)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the variable of the frame's module, `None` where it is unbound.

@@ -16,6 +16,8 @@ import warnings
 
 HOOK = "\0healmcp"
 HOOK_LINE, JUMP_LINE, RETURN_LINE = 1_000_000, 1_000_001, 1_000_002
+# What CPython gives to instructions that belong to no line of the source, such as the return at a function's end.
+NOWHERE = -1
 
 # CPython refuses more than 20 nested blocks; one is kept for `return` through a `finally`.
 MAX_BLOCKS = 19
@@ -28,7 +30,7 @@ SCOPES = (ast.Module, ast.ClassDef) + FUNCTIONS
 def at(node, line):
     """Returns the node, placed at one column of a line of ours."""
     node.lineno = node.end_lineno = line
-    node.col_offset, node.end_col_offset = 0, 1
+    node.col_offset, node.end_col_offset = (NOWHERE, NOWHERE) if line == NOWHERE else (0, 1)
     return node
 
 
@@ -41,7 +43,9 @@ def guarded(statement):
     """Returns `try: statement` with our handler."""
     decide = at(ast.If(hook("pending", HOOK_LINE), [at(ast.Raise(), HOOK_LINE)], []), HOOK_LINE)
     handler = at(ast.ExceptHandler(None, None, [decide, at(ast.Pass(), JUMP_LINE)]), HOOK_LINE)
-    return ast.copy_location(ast.Try([statement], [handler], [], []), statement)
+    # At the statement's own line, entering the `try` would be one more line event where that is not the first line
+    # that runs, as with decorators.
+    return at(ast.Try([statement], [handler], [], []), NOWHERE)
 
 
 def cannot_raise(statement):
@@ -149,7 +153,7 @@ def add_return(function, first):
     if last < first:
         return
     value = None if is_async_generator(function) else hook("value", RETURN_LINE)
-    body[last].orelse = body[last + 1 :] + [at(ast.Return(None), HOOK_LINE)]
+    body[last].orelse = body[last + 1 :] + [at(ast.Return(None), NOWHERE)]
     body[last + 1 :] = [at(ast.Return(value), RETURN_LINE)]
 
 
@@ -167,6 +171,18 @@ def wrap_scope(scope):
         add_return(scope, first)
 
 
+def transform_in_place(tree, transform, source, filename, argument):
+    """Calls the transformation; a first statement has its place meanwhile, for imports that are put before it."""
+    first = tree.body and tree.body[first_to_wrap(tree) :][:1]
+    ours = [node for node in first if isinstance(node, ast.Try) and node.lineno == NOWHERE]
+    for node in ours:
+        statement = node.body[0]
+        ast.copy_location(node, (getattr(statement, "decorator_list", None) or [statement])[0])
+    transform(tree, source, filename, argument)
+    for node in ours:
+        at(node, NOWHERE)
+
+
 def compile_wrapped(source, filename, transform=None, argument=None):
     """Returns the module's code with hooks and whether CPython's compiler warned; raises what `compile` raises.
 
@@ -180,7 +196,7 @@ def compile_wrapped(source, filename, transform=None, argument=None):
         tree = ast.parse(source, filename)
         wrap_scope(tree)
         if transform:
-            transform(tree, source, filename, argument)
+            transform_in_place(tree, transform, source, filename, argument)
         return compile(tree, filename, "exec", 0, True), bool(heard)
     finally:
         warnings.filters, warnings._showwarnmsg = filters, show
