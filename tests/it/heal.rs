@@ -4,7 +4,7 @@ use crate::program::Program;
 use crate::python::{Python, on_each};
 
 /// A heal as a test writes it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Heal<'a> {
     code: &'a str,
     then: Option<&'a str>,
@@ -13,56 +13,64 @@ pub(crate) struct Heal<'a> {
     frame: usize,
 }
 
+const NOTHING: Heal<'static> = Heal {
+    code: "",
+    then: None,
+    line: None,
+    value: None,
+    frame: 0,
+};
+
 /// Healing code that says itself where to go on.
-pub(crate) fn code(code: &str) -> Heal<'_> {
+pub(crate) const fn code(code: &str) -> Heal<'_> {
     Heal {
         code,
-        ..Heal::default()
+        ..NOTHING
     }
 }
 
 /// On at the next statement, after some code.
-pub(crate) fn next(code: &str) -> Heal<'_> {
+pub(crate) const fn next(code: &str) -> Heal<'_> {
     Heal {
         code,
         then: Some("next"),
-        ..Heal::default()
+        ..NOTHING
     }
 }
 
 /// The failing statement again, after some code.
-pub(crate) fn retry(code: &str) -> Heal<'_> {
+pub(crate) const fn retry(code: &str) -> Heal<'_> {
     Heal {
         code,
         then: Some("retry"),
-        ..Heal::default()
+        ..NOTHING
     }
 }
 
 /// On at a line, after some code.
-pub(crate) fn line(line: u32, code: &str) -> Heal<'_> {
+pub(crate) const fn line(line: u32, code: &str) -> Heal<'_> {
     Heal {
         code,
         then: Some("line"),
         line: Some(line),
-        ..Heal::default()
+        ..NOTHING
     }
 }
 
 /// The frame returns a value.
-pub(crate) fn returns(value: &str) -> Heal<'_> {
+pub(crate) const fn returns(value: &str) -> Heal<'_> {
     Heal {
         then: Some("return"),
         value: Some(value),
-        ..Heal::default()
+        ..NOTHING
     }
 }
 
 /// The exception goes on.
-pub(crate) fn raise() -> Heal<'static> {
+pub(crate) const fn raise() -> Heal<'static> {
     Heal {
         then: Some("raise"),
-        ..Heal::default()
+        ..NOTHING
     }
 }
 
@@ -107,21 +115,5 @@ pub(crate) fn check(main: &str, heals: &[Heal<'_>], expect: &str) {
     on_each(|python| {
         let told = healed(python, main, heals);
         assert_eq!(told, expect, "on Python 3.{}, of\n{main}", python.minor);
-    });
-}
-
-/// The same for one of the interpreters at a time, where versions differ.
-#[track_caller]
-pub(crate) fn check_where(
-    versions: impl Fn(u8) -> bool + Sync,
-    main: &str,
-    heals: &[Heal<'_>],
-    expect: &str,
-) {
-    on_each(|python| {
-        if versions(python.minor) {
-            let told = healed(python, main, heals);
-            assert_eq!(told, expect, "on Python 3.{}, of\n{main}", python.minor);
-        }
     });
 }

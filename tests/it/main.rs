@@ -5,9 +5,15 @@ mod architecture;
 mod run;
 mod serve;
 
+mod agent;
 mod heal;
 mod program;
 mod python;
 
 mod decision;
 mod resume;
+mod transparent;
+mod faults;
+mod guard;
+mod journal;
+mod mcp;

@@ -63,7 +63,8 @@ impl Program {
         program
     }
 
-    fn place(&self, name: &str) -> PathBuf {
+    /// A place beside the project: `run`, `cache`, `state`, `stdout`, `stderr`.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 

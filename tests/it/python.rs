@@ -67,7 +67,14 @@ pub(crate) fn has_module(python: &Python, name: &str) -> bool {
 }
 
 fn candidates(minor: u8) -> Vec<PathBuf> {
-    let mut candidates = Vec::new();
+    let name = format!("python3.{minor}");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path: Vec<PathBuf> = std::env::split_paths(&path)
+        .map(|folder| folder.join(&name))
+        .collect();
+    // Environments on PATH come first: they were put there for their packages.
+    let is_environment = |python: &&PathBuf| python.with_file_name("../pyvenv.cfg").exists();
+    let mut candidates: Vec<PathBuf> = on_path.iter().filter(is_environment).cloned().collect();
     if let Some(home) = std::env::var_os("HOME") {
         let versions = Path::new(&home).join(".pyenv/versions").read_dir();
         let versions = versions.into_iter().flatten().flatten();
@@ -82,8 +89,7 @@ fn candidates(minor: u8) -> Vec<PathBuf> {
                 .map(|version| version.path().join("bin/python")),
         );
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    candidates.extend(std::env::split_paths(&path).map(|folder| folder.join(format!("python3.{minor}"))));
+    candidates.extend(on_path);
     candidates
 }
 
