@@ -157,17 +157,8 @@ impl Client {
 
     /// Asks one program and waits for the answer.
     pub(crate) fn ask(&self, peer: &Peer, request: Request) -> Result<Reply, ToolError> {
-        let own_wait = match &request {
-            Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => {
-                Duration::from_millis(*wait_ms)
-            }
-            Request::List
-            | Request::Describe { .. }
-            | Request::Frame { .. }
-            | Request::Evaluate { .. }
-            | Request::Check { .. } => Duration::ZERO,
-        };
-        self.ask_within(peer, request, PATIENCE + own_wait)
+        let patience = PATIENCE + own_wait(&request);
+        self.ask_within(peer, request, patience)
     }
 
     fn ask_within(&self, peer: &Peer, request: Request, patience: Duration) -> Result<Reply, ToolError> {
@@ -231,12 +222,45 @@ impl Peer {
     }
 }
 
+/// How long a request itself waits for what happens next.
+fn own_wait(request: &Request) -> Duration {
+    match request {
+        Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => Duration::from_millis(*wait_ms),
+        Request::List
+        | Request::Describe { .. }
+        | Request::Frame { .. }
+        | Request::Evaluate { .. }
+        | Request::Check { .. } => Duration::ZERO,
+    }
+}
+
 fn exchange(stream: &UnixStream, envelope: &Envelope) -> io::Result<Answer> {
     let mut line = serde_json::to_string(envelope)?;
     line.push('\n');
     (&*stream).write_all(line.as_bytes())?;
+    let mut reader = BufReader::new(stream);
+    let answer = read_answer(&mut reader)?;
+    match answer {
+        Answer::Ok(Reply::Went(mut went)) if !own_wait(&envelope.request).is_zero() => {
+            // It was done, whatever follows: a program that leaves without a word has ended.
+            read_answer(&mut reader).or_else(|error| {
+                if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+                    if went.outcome == "running" {
+                        went.outcome = "exited".to_owned();
+                    }
+                    went.evidence
+                        .push_str("; then the program ended without a word, or was killed");
+                }
+                Ok(Answer::Ok(Reply::Went(went)))
+            })
+        }
+        answer => Ok(answer),
+    }
+}
+
+fn read_answer(reader: &mut BufReader<&UnixStream>) -> io::Result<Answer> {
     let mut answer = String::new();
-    BufReader::new(stream.take(LONGEST_ANSWER)).read_line(&mut answer)?;
+    reader.take(LONGEST_ANSWER).read_line(&mut answer)?;
     if answer.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -477,6 +501,29 @@ mod tests {
         let client = client(program.folder.path());
         let error = client.crashes_of(&client.peer(std::process::id())).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Refused(FailureKind::Version), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_ends_after_a_resume_was_resumed() {
+        let went = r#"{"ok":{"kind":"went","outcome":"running","resumed_at":null,"evidence":"done","next_crash":null}}"#;
+        let program = program(&[&format!("{went}\n")]);
+        let client = client(program.folder.path());
+        let request = Request::Resume {
+            crash_id: "c1".to_owned(),
+            heal_id: "h1".to_owned(),
+            wait_ms: 5_000,
+        };
+        let reply = client.ask(&client.peer(std::process::id()), request).unwrap();
+        let Reply::Went(went) = reply else {
+            panic!("{reply:?}");
+        };
+        assert_eq!(
+            (went.outcome.as_str(), went.evidence.as_str()),
+            (
+                "exited",
+                "done; then the program ended without a word, or was killed"
+            )
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The messages between a paused program and whoever heals it.
 //!
 //! One JSON object a line over a Unix socket: the client writes an [`Envelope`], the program answers with one
-//! [`Answer`]. The types are made for the wire; neither side serialises its own domain types.
+//! [`Answer`], and with a second one where the client waits for what happens after a heal. The types are made for the wire; neither side serialises its own domain types.
 
 mod describe;
 mod heal;

@@ -70,7 +70,8 @@ pub enum Request {
         crash_id: String,
         /// The id that a check gave.
         heal_id: String,
-        /// How long to wait for what happens next, in milliseconds; 0 answers at once.
+        /// How long to wait for what happens next, in milliseconds. Where it is not 0, the answer that it was done is
+        /// followed by a second one, after the wait; a program that ends at once may owe it.
         wait_ms: u64,
     },
     /// Let the exception go on as plain Python.
@@ -104,7 +105,7 @@ pub struct FrameQuery {
     pub depth: usize,
 }
 
-/// The one answer to an [`Envelope`].
+/// The answer to an [`Envelope`].
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-use protocol::{Answer, Envelope, Failure, FailureKind, Reply, Request};
+use protocol::{Answer, Envelope, Failure, FailureKind, HealOutcome, Reply, Request};
 
 use crate::crashes::{self, InFlight, Peer};
 use crate::state;
@@ -88,17 +88,45 @@ fn serve(stream: &UnixStream) {
             _ => return,
         }
         let _in_flight = InFlight::begin();
-        let answer = answer(&line, credentials.pid());
-        let Ok(mut text) = serde_json::to_vec(&answer) else { return };
-        text.push(b'\n');
-        let mut writer = stream;
-        if writer.write_all(&text).is_err() {
+        let answered = answer(&line, credentials.pid());
+        if write(stream, &answered.answer).is_err() {
             return;
+        }
+        // That it was done is said before the wait: a program that leaves by `os._exit` says nothing more.
+        if let Some(Waits { crash_id, outcome, wait }) = answered.waits {
+            let reply = crashes::what_next(&crash_id, *outcome, wait);
+            if write(stream, &Answer::Ok(reply)).is_err() {
+                return;
+            }
         }
     }
 }
 
-fn answer(line: &[u8], pid: i32) -> Answer {
+fn write(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec(answer)?;
+    text.push(b'\n');
+    stream.write_all(&text)
+}
+
+/// An answer, and what the client waits for after it.
+struct Answered {
+    answer: Answer,
+    waits: Option<Waits>,
+}
+
+struct Waits {
+    crash_id: String,
+    outcome: Box<HealOutcome>,
+    wait: Duration,
+}
+
+impl From<Answer> for Answered {
+    fn from(answer: Answer) -> Self {
+        Self { answer, waits: None }
+    }
+}
+
+fn answer(line: &[u8], pid: i32) -> Answered {
     #[derive(serde::Deserialize)]
     struct Versioned {
         version: u32,
@@ -109,7 +137,8 @@ fn answer(line: &[u8], pid: i32) -> Answer {
                 FailureKind::Version,
                 format!("this program speaks version {} and the client {version}", protocol::VERSION),
                 "use the healmcp that the program was started with",
-            ));
+            ))
+            .into();
         }
         _ => {}
     }
@@ -120,23 +149,26 @@ fn answer(line: &[u8], pid: i32) -> Answer {
                 FailureKind::BadRequest,
                 format!("the request is not of this protocol: {error}"),
                 "send one JSON object a line",
-            ));
+            ))
+            .into();
         }
     };
     let peer = Peer { client: envelope.client, pid };
     let Some(crash_id) = crash_of(&envelope.request) else {
-        return Answer::Ok(Reply::Crashes { crashes: crashes::list() });
+        return Answer::Ok(Reply::Crashes { crashes: crashes::list() }).into();
     };
     let wait = match &envelope.request {
         Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => Duration::from_millis(*wait_ms).min(MAX_WAIT),
         _ => Duration::ZERO,
     };
-    match crashes::ask(&crash_id, envelope.request, &peer) {
+    let answer = crashes::ask(&crash_id, envelope.request, &peer);
+    let waits = match &answer {
         Answer::Ok(Reply::Went(outcome)) if !wait.is_zero() => {
-            Answer::Ok(crashes::what_next(&crash_id, *outcome, wait))
+            Some(Waits { crash_id, outcome: outcome.clone(), wait })
         }
-        answer => answer,
-    }
+        _ => None,
+    };
+    Answered { answer, waits }
 }
 
 fn crash_of(request: &Request) -> Option<String> {
