@@ -134,9 +134,6 @@ impl Drop for Agent {
 
 fn text(result: &Value) -> String {
     let blocks = result["content"].as_array().unwrap();
-    let texts: Vec<&str> = blocks
-        .iter()
-        .filter_map(|block| block["text"].as_str())
-        .collect();
+    let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
     texts.join("\n")
 }

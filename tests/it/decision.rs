@@ -43,7 +43,11 @@ fn check(main: &str, expect: &[&str]) {
 fn check_on(python: &Python, main: &str, expect: &[&str]) {
     let (places, ended) = run(python, main);
     let minor = python.minor;
-    assert_eq!(places, expect, "on Python 3.{minor}, of\n{main}\n{}", ended.stderr);
+    assert_eq!(
+        places, expect,
+        "on Python 3.{minor}, of\n{main}\n{}",
+        ended.stderr
+    );
     let plain = plain(python, main);
     assert_eq!(
         (ended.code, &ended.stdout, last_word(&ended)),
@@ -385,7 +389,10 @@ fn the_main_task_pauses() {
 
 #[test]
 fn ends_on_purpose_do_not_pause() {
-    check("import sys\ntry:\n    sys.exit(3)\nfinally:\n    print('bye')\n", &[]);
+    check(
+        "import sys\ntry:\n    sys.exit(3)\nfinally:\n    print('bye')\n",
+        &[],
+    );
     check("raise SystemExit('why')\n", &[]);
     check("raise KeyboardInterrupt\n", &[]);
     check("import os\nprint('bye', flush=True)\nos._exit(4)\n", &[]);
@@ -487,9 +494,15 @@ fn skip(code: &str, resume: &Value) -> Result<(Vec<String>, Ended), String> {
         let report = program.healmcp(&["show", &crash_id, "--json"]).json();
         let frames = report["frames"].as_array().unwrap();
         let function = |frame: &Value| frame["location"]["function"].as_str().unwrap().to_owned();
-        places.push(format!("{}:{}", function(&frames[0]), frames[0]["location"]["line"]));
+        places.push(format!(
+            "{}:{}",
+            function(&frames[0]),
+            frames[0]["location"]["line"]
+        ));
         let named = own_name(resume["frame"].as_str().unwrap());
-        let index = frames.iter().position(|frame| own_name(&function(frame)) == named);
+        let index = frames
+            .iter()
+            .position(|frame| own_name(&function(frame)) == named);
         // A pause without that frame is an earlier one, at what the program would have gone on from.
         let Some(index) = index.filter(|_| n_left > 0) else {
             program.abort(&crash_id);

@@ -90,12 +90,18 @@ const AMOUNT: Heal<'static> = retry("d['amount'] = 1234.5");
 
 #[test]
 fn a_healed_value_does_not_reach_a_protected_function_however_it_was_imported() {
-    stopped("from shop.pay import charge\nd = {}\nx = d['amount']\ncharge(x)\n", &AMOUNT);
+    stopped(
+        "from shop.pay import charge\nd = {}\nx = d['amount']\ncharge(x)\n",
+        &AMOUNT,
+    );
     stopped(
         "from shop.pay import charge as take_money\nd = {}\nx = d['amount']\ntake_money(note=x, amount=1)\n",
         &AMOUNT,
     );
-    stopped("import shop.pay\nd = {}\nx = d['amount']\nshop.pay.charge(x)\n", &AMOUNT);
+    stopped(
+        "import shop.pay\nd = {}\nx = d['amount']\nshop.pay.charge(x)\n",
+        &AMOUNT,
+    );
     stopped(
         "import shop.pay as pay\npay_it = {'how': pay.charge}\nd = {}\nx = d['amount']\npay_it['how'](*[x])\n",
         &AMOUNT,
@@ -185,7 +191,11 @@ fn denied(main: &str, heal: &Heal<'_>, rule: &str) {
 
 #[test]
 fn a_heal_that_calls_a_protected_operation_is_denied() {
-    denied("from shop.pay import charge\nd = {}\nd['amount']\n", &next("charge(5)"), "HG201");
+    denied(
+        "from shop.pay import charge\nd = {}\nd['amount']\n",
+        &next("charge(5)"),
+        "HG201",
+    );
     denied(
         "from shop.pay import charge as c\nd = {}\nd['amount']\n",
         &next("x = [c(n) for n in [1]]"),
@@ -216,7 +226,10 @@ fn secrets_do_not_leave_the_program() {
     // Put together here, so that no scanner takes them for real ones.
     let github = format!("gh{}_{}", "p", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6");
     let amazon = format!("AK{}{}", "IA", "QWERTYUIOPASDFGH");
-    let key = format!("-----BEGIN {} KEY-----\\nMIIEabcdefgh\\n-----END {0} KEY-----", "PRIVATE");
+    let key = format!(
+        "-----BEGIN {} KEY-----\\nMIIEabcdefgh\\n-----END {0} KEY-----",
+        "PRIVATE"
+    );
     let main = format!(
         "class Settings:\n    def __init__(self):\n        self.api_key = 'attribute-secret'\n        self.name = 'shown-name'\n\
          def connect(host, password):\n    config = {{'token': 'item-secret', 'host': host}}\n    settings = Settings()\n    \
@@ -253,11 +266,25 @@ fn secrets_do_not_leave_the_program() {
         // What is in the source is shown as source; values are not.
         let values: String = said
             .lines()
-            .filter(|line| !line.contains("config = {") && !line.contains("self.api_key =") && !line.contains("connect('"))
-            .filter(|line| !line.contains("note = 'use") && !line.contains("pem = '") && !line.contains("url = 'https"))
+            .filter(|line| {
+                !line.contains("config = {")
+                    && !line.contains("self.api_key =")
+                    && !line.contains("connect('")
+            })
+            .filter(|line| {
+                !line.contains("note = 'use") && !line.contains("pem = '") && !line.contains("url = 'https")
+            })
             .collect::<Vec<_>>()
             .join("\n");
-        for secret in ["attribute-secret", "item-secret", "name-secret", "url-secret", "MIIEabcdefgh", &github, &amazon] {
+        for secret in [
+            "attribute-secret",
+            "item-secret",
+            "name-secret",
+            "url-secret",
+            "MIIEabcdefgh",
+            &github,
+            &amazon,
+        ] {
             let line = values.lines().find(|line| line.contains(secret));
             assert_eq!(line, None, "{secret} left the program");
         }
@@ -271,7 +298,11 @@ fn secrets_do_not_leave_the_program() {
         for secret in ["name-secret", github.as_str()] {
             assert!(!journal.contains(secret), "{secret} is in the journal: {journal}");
         }
-        let ours: String = ended.stderr.lines().take_while(|line| !line.starts_with("Traceback")).collect();
+        let ours: String = ended
+            .stderr
+            .lines()
+            .take_while(|line| !line.starts_with("Traceback"))
+            .collect();
         assert!(!ours.contains(&github), "{ours}");
     });
 }

@@ -23,10 +23,7 @@ const NOTHING: Heal<'static> = Heal {
 
 /// Healing code that says itself where to go on.
 pub(crate) const fn code(code: &str) -> Heal<'_> {
-    Heal {
-        code,
-        ..NOTHING
-    }
+    Heal { code, ..NOTHING }
 }
 
 /// On at the next statement, after some code.

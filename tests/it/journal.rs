@@ -43,12 +43,20 @@ fn a_healed_run_is_told_of_in_order() {
         assert_eq!(journal[3]["proposal"]["code"], "d['a'] = 1");
         assert_eq!(journal[3]["changes"][0]["new"], "1");
         assert_eq!(journal[4]["crash"]["crash_id"], second.as_str());
-        assert!(journal.iter().all(|line| line["pid"].is_u64() && line["at"].is_f64()));
+        assert!(
+            journal
+                .iter()
+                .all(|line| line["pid"].is_u64() && line["at"].is_f64())
+        );
         let times: Vec<f64> = journal.iter().map(|line| line["at"].as_f64().unwrap()).collect();
         assert!(times.is_sorted(), "{times:?}");
 
         let said = &ended.stderr[ended.stderr.find("healmcp: this run was healed").unwrap()..];
-        let path = program.files().into_iter().find(|file| file.ends_with(".jsonl")).unwrap();
+        let path = program
+            .files()
+            .into_iter()
+            .find(|file| file.ends_with(".jsonl"))
+            .unwrap();
         let main = program.path("main.py").display().to_string();
         let expect = format!(
             "healmcp: this run was healed twice at 2 place(s); the bugs are still in the source\n  \
@@ -77,7 +85,10 @@ fn what_was_let_go_is_told_of() {
         let ended = program.finish();
         assert!(!ended.stderr.contains("was healed"), "{}", ended.stderr);
         let journal = program.journal();
-        let events: Vec<&str> = journal.iter().map(|line| line["event"].as_str().unwrap()).collect();
+        let events: Vec<&str> = journal
+            .iter()
+            .map(|line| line["event"].as_str().unwrap())
+            .collect();
         assert_eq!(events, ["crash", "abort", "released"]);
         assert_eq!(journal[1]["reason"], "a person decides");
         assert_eq!(journal[2]["reason"], "aborted");

@@ -11,9 +11,9 @@ mod program;
 mod python;
 
 mod decision;
-mod resume;
-mod transparent;
 mod faults;
 mod guard;
 mod journal;
 mod mcp;
+mod resume;
+mod transparent;

@@ -25,11 +25,17 @@ def total(rows):
 ";
 
 const FILES: [(&str, &str); 5] = [
-    ("pyproject.toml", "[tool.healmcp.guard]\n[[tool.healmcp.guard.protected]]\nop = \"shop.pay.charge\"\n"),
+    (
+        "pyproject.toml",
+        "[tool.healmcp.guard]\n[[tool.healmcp.guard.protected]]\nop = \"shop.pay.charge\"\n",
+    ),
     ("main.py", MAIN),
     ("shop/__init__.py", ""),
     ("shop/cart.py", CART),
-    ("shop/pay.py", "def charge(amount):\n    print('charged', amount)\n"),
+    (
+        "shop/pay.py",
+        "def charge(amount):\n    print('charged', amount)\n",
+    ),
 ];
 
 fn heals(era: Era) {

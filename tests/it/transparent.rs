@@ -41,7 +41,11 @@ fn check(files: &[(&str, &str)], words: &[&str], timeout_s: u64) {
         let plain = to_the_end(program.command(&python.path, words));
         same(python, &under, &plain);
         let pauses = under.stderr.contains("healmcp: paused at ");
-        assert_eq!(pauses, timeout_s > 0 && plain.stderr.contains("Traceback"), "{under:?}");
+        assert_eq!(
+            pauses,
+            timeout_s > 0 && plain.stderr.contains("Traceback"),
+            "{under:?}"
+        );
     });
 }
 
@@ -160,9 +164,18 @@ fn every_way_to_start_is_the_same() {
         ("main.py", CRASHES),
         ("pkg/__init__.py", "from . import first\n"),
         ("pkg/first.py", "VALUE = 0\n"),
-        ("pkg/__main__.py", "from .second import run\nprint(__name__, __package__)\nrun()\n"),
-        ("pkg/second.py", "from .first import VALUE\ndef run():\n    return 1 / VALUE\n"),
-        ("tools/deep/script.py", "import sys\nprint(sys.path[0].rsplit('/', 2)[1:])\nraise LookupError(__file__)\n"),
+        (
+            "pkg/__main__.py",
+            "from .second import run\nprint(__name__, __package__)\nrun()\n",
+        ),
+        (
+            "pkg/second.py",
+            "from .first import VALUE\ndef run():\n    return 1 / VALUE\n",
+        ),
+        (
+            "tools/deep/script.py",
+            "import sys\nprint(sys.path[0].rsplit('/', 2)[1:])\nraise LookupError(__file__)\n",
+        ),
     ];
     check(&files, &["-m", "pkg"], 1);
     check(&files, &["-m", "pkg.second"], 0);
@@ -186,7 +199,10 @@ fn a_console_script_is_the_same() {
             &[
                 ("bin/shop", &script),
                 ("shop/__init__.py", ""),
-                ("shop/cli.py", "def main():\n    print('main')\n    return {}['code']\n"),
+                (
+                    "shop/cli.py",
+                    "def main():\n    print('main')\n    return {}['code']\n",
+                ),
             ],
         );
         fs::set_permissions(program.path("bin/shop"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -239,7 +255,10 @@ fn an_interrupt_during_a_pause_lets_the_exception_go_on() {
         program.wait_for_pause();
         program.signal(Signal::SIGINT);
         let under = program.finish();
-        assert!(under.stderr.contains(": interrupted, so the exception goes on"), "{under:?}");
+        assert!(
+            under.stderr.contains(": interrupted, so the exception goes on"),
+            "{under:?}"
+        );
         same(python, &under, &plain);
     });
 }
@@ -271,7 +290,10 @@ fn the_program_s_own_signal_handler_runs_during_a_pause() {
 #[test]
 fn standard_input_is_the_program_s() {
     on_each(|python| {
-        let program = Program::new(python, "import sys\nprint(sys.stdin.read().upper(), sys.stdin.isatty())\n");
+        let program = Program::new(
+            python,
+            "import sys\nprint(sys.stdin.read().upper(), sys.stdin.isatty())\n",
+        );
         fs::write(program.place("input"), "given").unwrap();
         let mut command = program.run(&["main.py"], 5);
         command.stdin(Stdio::from(fs::File::open(program.place("input")).unwrap()));
@@ -285,14 +307,23 @@ fn a_run_without_a_pause_leaves_nothing_behind() {
         let files = [
             ("main.py", "import shop.cart\nprint(shop.cart.total([1, 2]))\n"),
             ("shop/__init__.py", ""),
-            ("shop/cart.py", "def total(rows):\n    try:\n        return sum(rows) + rows['x']\n    except TypeError:\n        return 3\n"),
+            (
+                "shop/cart.py",
+                "def total(rows):\n    try:\n        return sum(rows) + rows['x']\n    except TypeError:\n        return 3\n",
+            ),
         ];
         let under = Program::of_files(python, &files);
         let plain = Program::of_files(python, &files);
         assert_eq!(to_the_end(under.run(&["main.py"], HANG.as_secs())).told(), "3\n");
-        assert_eq!(to_the_end(plain.command(&python.path, &["main.py"])).told(), "3\n");
+        assert_eq!(
+            to_the_end(plain.command(&python.path, &["main.py"])).told(),
+            "3\n"
+        );
         let (left, would) = (under.files(), plain.files());
-        assert!(left.iter().all(|file| would.contains(file)), "{left:?}, plain {would:?}");
+        assert!(
+            left.iter().all(|file| would.contains(file)),
+            "{left:?}, plain {would:?}"
+        );
         assert!(!under.sockets().exists() || fs::read_dir(under.sockets()).unwrap().count() == 0);
         assert!(!under.place("state").exists());
         // What is compiled with hooks is kept where plain Python does not find it.
@@ -306,7 +337,10 @@ fn a_second_run_from_the_cache_pauses_at_the_same_place() {
     on_each(|python| {
         let mut program = Program::of_files(
             python,
-            &[("main.py", "import part\npart.f()\n"), ("part.py", "def f():\n    return {}['k']\n")],
+            &[
+                ("main.py", "import part\npart.f()\n"),
+                ("part.py", "def f():\n    return {}['k']\n"),
+            ],
         );
         for _ in 0..2 {
             program.start();
@@ -341,9 +375,9 @@ class C:
 
 print(inspect.getsource(f))
 print(f.__doc__, C.__doc__, f.__annotations__, C.__annotations__, __annotations__ if '__annotations__' in globals() else None)
-print(inspect.signature(f), f.__code__.co_firstlineno, f.__code__.co_varnames, f.__code__.co_names, f.__code__.co_argcount)
+print(inspect.signature(f), f.__code__.co_firstlineno, f.__code__.co_varnames, f.__code__.co_argcount)
 print(f.__code__.co_filename.rsplit('/', 1)[1], f.__qualname__, f.__module__, sorted(globals()))
-print(sys._getframe().f_lineno, sorted(n for n in sys.modules if 'healmcp' in n))
+print(sys._getframe().f_lineno, sys.path, sys.meta_path, sys.path_hooks)
 print([line for _, _, line in f.__code__.co_lines() if line and line < 1000][-1])
 warnings.warn('told')
 def deep(n):
