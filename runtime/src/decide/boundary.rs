@@ -21,7 +21,7 @@ pub(super) enum Boundary {
 }
 
 /// Frames known by name: module, qualified name, what they do.
-const FRAMES: [(&str, &str, Boundary); 11] = [
+const FRAMES: [(&str, &str, Boundary); 14] = [
     ("threading", "Thread._bootstrap_inner", Boundary::Dies("the end of the thread")),
     ("multiprocessing.process", "BaseProcess._bootstrap", Boundary::Dies("the end of the worker process")),
     ("_pytest.runner", "CallInfo.from_call", Boundary::Dies("the test runner")),
@@ -30,14 +30,19 @@ const FRAMES: [(&str, &str, Boundary); 11] = [
     ("textual.message_pump", "MessagePump._pre_process", Boundary::Dies("the Textual application")),
     ("textual.message_pump", "MessagePump._process_messages_loop", Boundary::Dies("the Textual application")),
     ("textual.message_pump", "MessagePump._flush_next_callbacks", Boundary::Dies("the Textual application")),
+    ("_pytest.runner", "pytest_runtest_call", Boundary::Transparent),
+    ("_pytest.runner", "SetupState.setup", Boundary::Transparent),
+    ("_pytest.fixtures", "pytest_fixture_setup", Boundary::Transparent),
     ("pluggy._callers", "_multicall", Boundary::Transparent),
     ("pluggy._execution", "_multicall", Boundary::Transparent),
     ("pluggy._hooks", "HookCaller.__call__", Boundary::Transparent),
 ];
 
 /// Exceptions with which a test says something other than that it failed: module and name.
-const TEST_OUTCOMES: [(&str, &str); 5] = [
+const TEST_OUTCOMES: [(&str, &str); 6] = [
     ("_pytest.outcomes", "Skipped"),
+    // Where pytest says that it is from, to be shown by its name alone.
+    ("builtins", "Skipped"),
     ("_pytest.outcomes", "Exit"),
     ("_pytest.outcomes", "XFailed"),
     ("unittest.case", "SkipTest"),
