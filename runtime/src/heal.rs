@@ -273,7 +273,7 @@ fn read(
     frame: &Bound<'_, PyAny>,
 ) -> Result<Result<Program, Vec<Refusal>>, Failure> {
     let options = frame_names::options(frame).map_err(|error| internal(&error))?;
-    let checked = healcore::check(&proposal.code, &options);
+    let checked = roomy(|| healcore::check(&proposal.code, &options))?;
     let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
     let value = match (&proposal.value, proposal.then) {
         (None, _) => None,
@@ -285,7 +285,7 @@ fn read(
             ));
         }
         (Some(text), _) => {
-            let checked = healcore::check_expression(text, &options);
+            let checked = roomy(|| healcore::check_expression(text, &options))?;
             violations.extend(checked.violations.into_iter().map(|violation| {
                 let refusal = refusal(violation);
                 Refusal { message: format!("in `value`: {}", refusal.message), ..refusal }
@@ -336,10 +336,18 @@ fn internal(error: &PyErr) -> Failure {
     )
 }
 
+/// Checks where there is room: the program's thread may have a small stack, or have used it up.
+fn roomy<T: Send>(check: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    interpret::with_room(check).map_err(|error| {
+        let message = format!("checking failed: {error}");
+        Failure::new(FailureKind::Internal, message, "the pause goes on: write the code another way, and report this")
+    })
+}
+
 /// Evaluates an expression in a frame; it can change nothing.
 pub(crate) fn evaluate<'py>(text: &str, frame: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
     let options = frame_names::options(frame).map_err(|error| internal(&error))?;
-    let checked = healcore::check_expression(text, &options);
+    let checked = roomy(|| healcore::check_expression(text, &options))?;
     if let Some(violation) = checked.violations.first() {
         let message = format!("{}: {}", violation.rule, violation.message);
         return Err(Failure::new(FailureKind::BadRequest, message, violation.help.clone()));
