@@ -5,6 +5,8 @@ use std::ffi::{c_int, c_void};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::layout::Layout;
+
 /// The interpreter's minor version; layouts, opcodes and the meaning of `f_locals` differ by it.
 pub(crate) fn minor_version(py: Python<'_>) -> u8 {
     py.version_info().minor
@@ -79,26 +81,33 @@ pub(crate) fn lookup_local<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResu
     }
 }
 
-/// Reads a variable of a function as it is; outer `None` where only `f_locals` tells.
+/// Reads a variable of a function where it lies; outer `None` where only `f_locals` tells.
 ///
 /// Up to 3.12 `f_locals` leaves a snapshot in the frame, which would keep alive what the program lets go later.
 fn read_variable<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Option<Bound<'py, PyAny>>>> {
-    type GetVariable = unsafe extern "C" fn(*mut pyo3::ffi::PyObject, *mut pyo3::ffi::PyObject) -> *mut pyo3::ffi::PyObject;
     let py = frame.py();
-    if minor_version(py) != 12 || is_namespace(&frame.getattr("f_code")?)? {
+    let code = frame.getattr("f_code")?;
+    let Some(layout) = Layout::of(py).filter(|_| minor_version(py) < 13) else { return Ok(None) };
+    if is_namespace(&code)? {
         return Ok(None);
     }
-    let Some(address) = symbol(c"PyFrame_GetVar") else { return Ok(None) };
-    // SAFETY: CPython 3.12 exports this symbol with this signature.
-    let get_variable: GetVariable = unsafe { std::mem::transmute::<*mut c_void, GetVariable>(address) };
-    let name = PyString::new(py, name);
-    // SAFETY: `frame` is a live frame object, `name` a string, and the interpreter is attached.
-    let value = unsafe { get_variable(frame.as_ptr(), name.as_ptr()) };
-    // SAFETY: a new reference, or null with an exception set.
-    match unsafe { Bound::from_owned_ptr_or_err(py, value) } {
-        Ok(value) => Ok(Some(Some(value))),
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyNameError>(py) => Ok(Some(None)),
-        Err(error) => Err(error),
+    let names = |field: &str| code.getattr(field)?.extract::<Vec<String>>();
+    let variables = names("co_varnames")?;
+    // An argument that inner functions use is both, and has one slot.
+    let mut cells = names("co_cellvars")?;
+    let own_slots: Vec<String> = cells.iter().filter(|cell| !variables.contains(cell)).cloned().collect();
+    let free = names("co_freevars")?;
+    let Some(slot) = variables.iter().chain(&own_slots).chain(&free).position(|variable| variable == name) else {
+        return Ok(Some(None));
+    };
+    cells.extend(free);
+    // SAFETY: a frame object has a slot for each of its code's variables.
+    let value = unsafe { layout.stack_value(frame, 0, slot) };
+    match value {
+        Some(cell) if cells.iter().any(|cell| cell == name) && cell.get_type().name()? == "cell" => {
+            Ok(Some(cell.getattr("cell_contents").ok()))
+        }
+        value => Ok(Some(value)),
     }
 }
 

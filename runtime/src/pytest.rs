@@ -35,7 +35,10 @@ fn try_prepare(loader: &Bound<'_, PyAny>, fullname: &str) -> PyResult<bool> {
         return Ok(false);
     }
     let execute = wrap_pyfunction!(execute, py)?;
-    py.import("sys")?.getattr("modules")?.get_item(fullname)?.setattr("exec", execute)?;
+    py.import("sys")?
+        .getattr("modules")?
+        .get_item(fullname)?
+        .setattr("exec", execute)?;
     Ok(true)
 }
 
@@ -46,13 +49,23 @@ fn execute<'py>(code: &Bound<'py, PyAny>, namespace: &Bound<'py, PyDict>) -> PyR
         state::note_unwrapped("a test module rewritten by pytest", &error.to_string());
         None
     });
-    code.py().import("builtins")?.getattr("exec")?.call1((hooked.as_ref().unwrap_or(code), namespace))
+    code.py()
+        .import("builtins")?
+        .getattr("exec")?
+        .call1((hooked.as_ref().unwrap_or(code), namespace))
 }
 
-fn hooked<'py>(code: &Bound<'py, PyAny>, namespace: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyAny>>> {
+fn hooked<'py>(
+    code: &Bound<'py, PyAny>,
+    namespace: &Bound<'py, PyDict>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = code.py();
     let filename: String = code.getattr("co_filename")?.extract()?;
-    let global = |name: &str| namespace.get_item(name)?.ok_or_else(|| PyErr::new::<pyo3::exceptions::PyKeyError, _>(name.to_owned()));
+    let global = |name: &str| {
+        namespace
+            .get_item(name)?
+            .ok_or_else(|| PyErr::new::<pyo3::exceptions::PyKeyError, _>(name.to_owned()))
+    };
     let module: String = global("__name__")?.extract()?;
     if !scope::contains(&module, &scope::absolute(&filename)) {
         return Ok(None);
@@ -60,7 +73,9 @@ fn hooked<'py>(code: &Bound<'py, PyAny>, namespace: &Bound<'py, PyDict>) -> PyRe
     let config = global("__spec__")?.getattr("loader")?.getattr("config")?;
     let rewrite = py.import("sys")?.getattr("modules")?.get_item(REWRITE)?;
     let version: String = rewrite.getattr("version")?.extract()?;
-    let reports_passed: bool = config.call_method1("getini", ("enable_assertion_pass_hook",))?.extract()?;
+    let reports_passed: bool = config
+        .call_method1("getini", ("enable_assertion_pass_hook",))?
+        .extract()?;
     let transformation = Transformation {
         key: format!("pytest {version} {reports_passed}"),
         function: rewrite.getattr("rewrite_asserts")?,
