@@ -11,6 +11,8 @@ pub(crate) struct Region {
     pub(crate) target: u32,
     /// How many values stay on the stack when the handler starts.
     pub(crate) depth: u32,
+    /// Whether the handler finds the offset of the instruction below the exception.
+    pub(crate) has_offset: bool,
 }
 
 /// Reads the whole table; a malformed tail is left out.
@@ -36,7 +38,8 @@ fn read_region(bytes: &mut impl Iterator<Item = u8>) -> Option<Region> {
     let length = varint(bytes)? * BYTES_A_UNIT;
     let target = varint(bytes)? * BYTES_A_UNIT;
     let depth_and_lasti = varint(bytes)?;
-    Some(Region { start, end: start + length, target, depth: depth_and_lasti >> 1 })
+    let (depth, has_offset) = (depth_and_lasti >> 1, depth_and_lasti & 1 != 0);
+    Some(Region { start, end: start + length, target, depth, has_offset })
 }
 
 /// Big-endian groups of six bits; bit 6 says that more follow, bit 7 marks the start of an entry.

@@ -7,10 +7,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use healguard::{Denial, Protected, ReasonId};
+use healguard::{Denial, Policy, Protected, ReasonId};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyFrozenSet, PyFunction, PyList, PySet, PyTuple, PyType};
 
 use crate::frames::{self, minor_version};
 use crate::heal::{converted, policy};
@@ -76,20 +76,13 @@ pub(crate) fn is_denial(exception: &Bound<'_, PyAny>) -> bool {
     exception.is_instance_of::<HealDenied>()
 }
 
-/// What healing code may call of the program: nothing, and a protected operation least of all.
+/// What healing code may call of the program: what is marked safe, and what is shown to change nothing. A protected
+/// operation is neither.
 pub(crate) struct Calls;
 
 impl CallPolicy for Calls {
     fn program_call(&self, callable: &Bound<'_, PyAny>, path: &str) -> Decision {
-        if let Some(protected) = protected_callable(callable) {
-            let reason = ReasonId::ProtectedCallInHeal.reason();
-            return Decision::Refuse {
-                rule: ReasonId::ProtectedCallInHeal.as_str().to_owned(),
-                message: format!("{}: {path} is {}", reason.message, protected.name()),
-                help: reason.help.to_owned(),
-            };
-        }
-        Decision::refuse_program_call(path)
+        decide_call(policy(), callable, path)
     }
 
     fn in_scope(&self, object: &Bound<'_, PyAny>) -> bool {
@@ -102,11 +95,53 @@ impl CallPolicy for Calls {
     }
 }
 
-/// The protected operation that a function, method or class is.
-fn protected_callable(callable: &Bound<'_, PyAny>) -> Option<&'static Protected> {
-    let function = callable.getattr("__func__").unwrap_or_else(|_| callable.clone());
+/// What a policy and the program's own marks say of a call.
+pub(crate) fn decide_call(policy: &Policy, callable: &Bound<'_, PyAny>, path: &str) -> Decision {
+    let function = unbound(callable);
+    if let Some(protected) = protected_callable(policy, &function) {
+        let reason = ReasonId::ProtectedCallInHeal.reason();
+        return Decision::Refuse {
+            rule: ReasonId::ProtectedCallInHeal.as_str().to_owned(),
+            message: format!("{}: {path} is {}", reason.message, protected.name()),
+            help: reason.help.to_owned(),
+        };
+    }
+    if is_marked(&function, "__healmcp_never__") {
+        return Decision::refuse_program_call(path);
+    }
+    if is_marked(&function, "__healmcp_safe__") { Decision::Allow } else { Decision::Prove }
+}
+
+/// The function of a bound method; anything else is itself.
+fn unbound<'py>(callable: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    let is_method = callable.get_type().fully_qualified_name().is_ok_and(|name| name == "method");
+    let function = if is_method { callable.getattr("__func__").ok() } else { None };
+    function.unwrap_or_else(|| callable.clone())
+}
+
+/// Whether the program's developers marked a function or class themselves; subclasses do not inherit it.
+fn is_marked(callable: &Bound<'_, PyAny>, mark: &str) -> bool {
+    let own = match callable.cast::<PyType>() {
+        Ok(class) => class.py().get_type::<PyType>().getattr("__dict__").and_then(|of_type| {
+            of_type.get_item("__dict__")?.call_method1("__get__", (class,))?.get_item(mark)
+        }),
+        Err(_) => match crate::render::instance_dict(callable) {
+            Some(own) => own.as_any().get_item(mark),
+            None => return false,
+        },
+    };
+    own.is_ok_and(|own| own.is(PyBool::new(callable.py(), true)))
+}
+
+/// The protected operation that a function or class is.
+fn protected_callable<'a>(policy: &'a Policy, function: &Bound<'_, PyAny>) -> Option<&'a Protected> {
+    // Attributes of other objects may be code of the program.
+    let is_class = function.cast::<PyType>().is_ok();
+    if !is_class && !function.is_exact_instance_of::<PyFunction>() {
+        return None;
+    }
     let text = |name: &str| function.getattr(name).ok()?.extract::<String>().ok();
-    policy().matching(&text("__module__")?, &text("__qualname__")?)
+    policy.matching(&text("__module__")?, &text("__qualname__")?)
 }
 
 /// The verdict on what a heal wrote itself: protected attributes are the program's to write.

@@ -92,7 +92,7 @@ impl Code {
         }
     }
 
-    fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         let mut locals: Vec<String> = object.getattr("co_varnames")?.extract()?;
         for name in object.getattr("co_cellvars")?.extract::<Vec<String>>()? {

@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyAttributeError, PyBaseException};
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString, PyType};
 
+use super::calls::Values;
 use super::interpreter::Interpreter;
 use super::journal::{Change, New, UNSET, render};
 use super::native;
@@ -21,8 +22,8 @@ enum Found<'py> {
     Method,
     /// A C descriptor, or one of the library: reading it runs no code of the program.
     Native,
-    /// Code of the program that would give the value.
-    Program(Bound<'py, PyAny>, String),
+    /// Code of the program that would give the value, how it is named, and what it would get.
+    Program(Bound<'py, PyAny>, String, Vec<Bound<'py, PyAny>>),
     /// Nothing.
     Missing,
 }
@@ -59,9 +60,11 @@ impl<'py> Interpreter<'_, 'py> {
         match found {
             Found::Value(value) => Ok(value),
             Found::Native | Found::Method => Ok(object.getattr(key)?),
-            Found::Program(callable, path) => {
-                self.program_call(&callable, &path)?;
-                Ok(object.getattr(key)?)
+            Found::Program(callable, path, args) => {
+                match self.program_value(&callable, Values::of(args), &path)? {
+                    Some(value) => Ok(value),
+                    None => Ok(object.getattr(key)?),
+                }
             }
             Found::Missing => Err(self.missing(object, &key)),
         }
@@ -98,9 +101,19 @@ impl<'py> Interpreter<'_, 'py> {
                 Err(error) if error.is_instance_of::<PyAttributeError>(self.py) => Ok(false),
                 Err(error) => Err(error.into()),
             },
-            Found::Program(callable, path) => {
-                self.program_call(&callable, &path)?;
-                Ok(object.hasattr(name)?)
+            Found::Program(callable, path, args) => {
+                match self.program_value(&callable, Values::of(args), &path) {
+                    Ok(Some(_)) => Ok(true),
+                    Ok(None) => Ok(object.hasattr(name)?),
+                    Err(stop)
+                        if stop
+                            .exception()
+                            .is_some_and(|error| error.is_instance_of::<PyAttributeError>(self.py)) =>
+                    {
+                        Ok(false)
+                    }
+                    Err(stop) => Err(stop),
+                }
             }
         }
     }
@@ -113,6 +126,16 @@ impl<'py> Interpreter<'_, 'py> {
                 "use the public attributes of the value",
             ));
         }
+        self.find_any(object, name)
+    }
+
+    /// `object.name` in code of the program itself, where no name is out of bounds.
+    pub(super) fn any_attribute(&mut self, object: &Bound<'py, PyAny>, name: &str) -> Eval<Bound<'py, PyAny>> {
+        let found = self.find_any(object, name)?;
+        self.read_found(object, name, found)
+    }
+
+    fn find_any(&mut self, object: &Bound<'py, PyAny>, name: &str) -> Eval<Found<'py>> {
         let facts = self.facts.of(object)?;
         if object.cast::<PyBaseException>().is_ok() && !EXCEPTION_ATTRIBUTES.contains(&name) {
             let own = native::instance_dict(object).and_then(|dict| dict.get_item(name).ok().flatten());
@@ -130,7 +153,8 @@ impl<'py> Interpreter<'_, 'py> {
             && !self.facts.is_library_function(&getter)
         {
             let path = format!("{}.__getattribute__", self.facts.type_name(object));
-            return Ok(Found::Program(getter, path));
+            let args = vec![object.clone(), PyString::new(self.py, name).into_any()];
+            return Ok(Found::Program(getter, path, args));
         }
         if facts.kind == Kind::Class {
             return self.find_in_class(object, &facts, name);
@@ -227,7 +251,7 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(if is_plain {
                 Found::Native
             } else {
-                Found::Program(getter, path())
+                Found::Program(getter, path(), vec![object.clone()])
             });
         }
         match self.facts.special(&facts, "__get__")? {
@@ -240,13 +264,17 @@ impl<'py> Interpreter<'_, 'py> {
                 // `enum.property` is written in the library, and gives what a function of the program may compute.
                 match getter {
                     Some(getter) if !getter.is_none() && !self.facts.is_library_function(&getter) => {
-                        Ok(Found::Program(getter, path()))
+                        Ok(Found::Program(getter, path(), vec![object.clone()]))
                     }
                     _ => Ok(Found::Native),
                 }
             }
-            Special::Fields => Ok(Found::Program(value.clone(), path())),
-            Special::Program(_) => Ok(Found::Program(value.clone(), path())),
+            Special::Fields => Ok(Found::Program(value.clone(), path(), Vec::new())),
+            Special::Program(getter) if object.cast::<PyType>().is_err() => {
+                let args = vec![value.clone(), object.clone(), object.get_type().into_any()];
+                Ok(Found::Program(getter, path(), args))
+            }
+            Special::Program(getter) => Ok(Found::Program(getter, path(), Vec::new())),
         }
     }
 
@@ -263,6 +291,7 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(Found::Program(
                 getter,
                 format!("{}.__getattr__({name:?})", self.facts.type_name(object)),
+                vec![PyString::new(self.py, name).into_any()],
             ));
         }
         match self.facts.special(facts, "__getattr__")? {
@@ -272,6 +301,7 @@ impl<'py> Interpreter<'_, 'py> {
             Special::Program(getter) => Ok(Found::Program(
                 getter,
                 format!("{}.__getattr__", self.facts.type_name(object)),
+                vec![object.clone(), PyString::new(self.py, name).into_any()],
             )),
         }
     }

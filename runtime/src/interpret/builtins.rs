@@ -81,7 +81,12 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 return self.text_of(&first, |value| Ok(value.str()?.into_any()));
             }
             Builtin::Format => {
-                self.vet(&first, TEXT)?;
+                let spec = values.positional.get(1).cloned();
+                let spec = spec.unwrap_or_else(|| PyString::new(py, "").into_any());
+                let before = self.machine.spec.replace(spec);
+                let vetted = self.vet(&first, TEXT);
+                self.machine.spec = before;
+                vetted?;
                 if let Some(spec) = values.positional.get(1).and_then(super::statics::text) {
                     guards::spec_widths(&spec)?;
                     guards::widths(&spec)?;
@@ -119,11 +124,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 return self.made(PyTuple::new(py, items)?.into_any());
             }
             Builtin::Set | Builtin::Frozenset => {
-                let items = self.materialise(&first)?;
-                for item in &items {
-                    self.vet(item, HASH)?;
-                }
-                let items = PyList::new(py, items)?.into_any();
+                let items = PyList::new(py, self.materialise(&first)?)?.into_any();
+                self.vet_elements(&items, HASH)?;
                 let is_same = builtin == Builtin::Frozenset && callable.is(first.get_type());
                 values.positional[0] = if is_same { first } else { items };
             }
@@ -412,7 +414,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         };
         let Some(key) = key else {
             let list = PyList::new(self.py, &items)?.into_any();
-            self.vet(&list, ORDER)?;
+            self.vet_elements(&list, ORDER)?;
             if values.positional.len() == 1 {
                 values.positional[0] = list;
             }
@@ -456,7 +458,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         options.set_item("reverse", reverse)?;
         let Some(key) = key else {
             let list = PyList::new(py, items)?;
-            self.vet(list.as_any(), ORDER)?;
+            self.vet_elements(list.as_any(), ORDER)?;
             list.call_method("sort", (), Some(&options))?;
             return Ok(list.iter().collect());
         };

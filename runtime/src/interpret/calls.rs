@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PyTuple, PyType};
 
 use super::interpreter::Interpreter;
 use super::native;
+use super::policy::Decision;
 use super::stop::{Eval, Stop, rule};
 use super::targets::shown;
 
@@ -111,12 +112,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                     .cloned()
                     .collect::<Vec<_>>()
                     .join(".");
-                if callable.is_callable() {
-                    self.program_call(&callable, &name)?;
-                }
                 let args = self.args(call)?;
                 let values = self.values(args)?;
-                self.call_program(&callable, values)
+                self.call_program(&callable, values, &name)
             }
         };
         let value = value.map_err(|stop| stop.at(call.span.line))?;
@@ -124,17 +122,25 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         Ok(value)
     }
 
-    /// Calls code of the program, after the policy has allowed it: nothing that was known is sure any more.
+    /// Calls code of the program, as the policy has it.
     pub(super) fn call_program(
         &mut self,
         callable: &Bound<'py, PyAny>,
         values: Values<'py>,
+        path: &str,
     ) -> Eval<Bound<'py, PyAny>> {
-        let value = self.call_values(callable, values);
-        self.names.forget();
-        self.facts.forget();
-        self.plain_keys.clear();
-        value
+        if !callable.is_callable() {
+            return self.call_values(callable, values);
+        }
+        match self.decision(callable, path) {
+            Decision::Prove => self.follow(callable, values, path),
+            Decision::Refuse { rule, message, help } => Err(Stop::refused(&rule, message, help)),
+            Decision::Allow => {
+                let value = self.call_values(callable, values);
+                self.forget();
+                value
+            }
+        }
     }
 
     /// Evaluates arguments in order; generators and functions wait for the call.

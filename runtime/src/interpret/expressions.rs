@@ -181,7 +181,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         Ok(result.expect("a comparison has an operator"))
     }
 
-    fn unary(&mut self, op: UnaryOp, operand: &Bound<'py, PyAny>) -> Eval<Bound<'py, PyAny>> {
+    pub(super) fn unary(&mut self, op: UnaryOp, operand: &Bound<'py, PyAny>) -> Eval<Bound<'py, PyAny>> {
         let value = match op {
             UnaryOp::Not => PyBool::new(self.py, !self.truth(operand)?).to_owned().into_any(),
             UnaryOp::Minus => {

@@ -9,6 +9,7 @@ use super::journal::Journal;
 use super::limits::{Limits, Meter};
 use super::names::Names;
 use super::policy::{CallPolicy, Decision};
+use super::purity::Machine;
 use super::statics::Facts;
 use super::stop::{Eval, Stop, rule};
 
@@ -43,6 +44,8 @@ pub(super) struct Interpreter<'a, 'py> {
     pub(super) iterators: HashMap<usize, OwnIterator<'py>>,
     /// Containers whose keys are known to be plain, with their length then.
     pub(super) plain_keys: HashMap<usize, (Bound<'py, PyAny>, usize)>,
+    /// Calls of the program that are followed.
+    pub(super) machine: Machine<'py>,
     /// The line that runs.
     pub(super) line: u32,
 }
@@ -67,19 +70,31 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             printed: String::new(),
             iterators: HashMap::new(),
             plain_keys: HashMap::new(),
+            machine: Machine::default(),
             line: 0,
         })
     }
 
-    /// Asks the policy whether code of the program may run; what was known of the state is forgotten.
+    /// What the policy says of a call.
+    pub(super) fn decision(&self, callable: &Bound<'py, PyAny>, path: &str) -> Decision {
+        self.policy.program_call(callable, path)
+    }
+
+    /// What was known of the state is not sure any more.
+    pub(super) fn forget(&mut self) {
+        self.names.forget();
+        self.facts.forget();
+        self.plain_keys.clear();
+    }
+
+    /// Asks the policy whether CPython may run code of the program, unseen.
     pub(super) fn program_call(&mut self, callable: &Bound<'py, PyAny>, path: &str) -> Eval<()> {
-        match self.policy.program_call(callable, path) {
+        match self.decision(callable, path) {
             Decision::Allow => {
-                self.names.forget();
-                self.facts.forget();
-                self.plain_keys.clear();
+                self.forget();
                 Ok(())
             }
+            Decision::Prove => Err(Self::not_followed(path)),
             Decision::Refuse { rule, message, help } => Err(Stop::refused(&rule, message, help)),
         }
     }

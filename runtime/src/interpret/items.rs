@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySlice};
 
+use super::calls::Values;
 use super::guards::sequence_len;
 use super::interpreter::Interpreter;
 use super::journal::{Change, New, UNSET, render};
@@ -40,7 +41,10 @@ impl<'py> Interpreter<'_, 'py> {
                     && !self.facts.is_library_function(&getter)
                 {
                     let path = format!("{}.__getitem__", self.facts.type_name(container));
-                    self.program_call(&getter, &path)?;
+                    let values = Values::of(vec![container.clone(), index.clone()]);
+                    if let Some(value) = self.program_value(&getter, values, &path)? {
+                        return Ok(value);
+                    }
                 } else if let Ok(dict) = container.cast::<PyDict>() {
                     self.vet_key(container, index)?;
                     return self.dict_item(dict, index);
@@ -79,7 +83,11 @@ impl<'py> Interpreter<'_, 'py> {
         };
         if !self.facts.is_native_callable(&missing) {
             if !self.facts.is_library_function(&missing) {
-                self.program_call(&missing, &format!("{}.__missing__", self.facts.type_name(object)))?;
+                let path = format!("{}.__missing__", self.facts.type_name(object));
+                let values = Values::of(vec![object.clone(), key.clone()]);
+                if let Some(value) = self.program_value(&missing, values, &path)? {
+                    return Ok(value);
+                }
             }
             return Ok(object.get_item(key)?);
         }

@@ -186,11 +186,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     ) -> Eval<Bound<'py, PyAny>> {
         match method {
             Method::Program { function, path } => {
-                if function.is_callable() {
-                    self.program_call(&function, &path)?;
-                }
                 let values = self.values(args)?;
-                self.call_program(&function, values)
+                self.call_program(&function, values, &path)
             }
             Method::Listed { function, of, name } => {
                 let place = format!("{text}.{name}(…)");
@@ -636,7 +633,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     }
 }
 
-fn is_mutation(object: &Bound<'_, PyAny>, name: &str) -> bool {
+pub(super) fn is_mutation(object: &Bound<'_, PyAny>, name: &str) -> bool {
     let is_mutable = object.cast::<PyList>().is_ok()
         || object.cast::<PyDict>().is_ok()
         || object.cast::<PySet>().is_ok()

@@ -5,14 +5,17 @@
 
 mod attributes;
 mod builtins;
+mod callee;
 mod calls;
 mod expressions;
 mod guards;
+mod instructions;
 mod interpreter;
 mod items;
 mod iteration;
 mod journal;
 mod limits;
+mod machine;
 mod members;
 mod methods;
 mod names;
@@ -20,6 +23,7 @@ mod native;
 mod operators;
 mod policy;
 pub(crate) mod probe;
+mod purity;
 mod regex;
 mod replay;
 mod stack;

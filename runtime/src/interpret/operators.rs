@@ -10,7 +10,7 @@ use super::interpreter::Interpreter;
 use super::journal::{Change, New, OwnWay, render};
 use super::native;
 use super::stop::{Eval, Stop, rule};
-use super::vet::{ANYTHING, EQUAL, HASH, LENGTH, ORDER, TEXT, TRUTH};
+use super::vet::{ANYTHING, EQUAL, HASH, LENGTH, ORDER, SHOWN, TEXT, TRUTH};
 use super::world::Kind;
 
 impl<'py> Interpreter<'_, 'py> {
@@ -25,6 +25,21 @@ impl<'py> Interpreter<'_, 'py> {
 
     /// Makes sure that `left op right` ends soon and runs no code of the program.
     pub(super) fn guard_binary(
+        &mut self,
+        op: BinaryOp,
+        left: &Bound<'py, PyAny>,
+        right: &Bound<'py, PyAny>,
+    ) -> Eval<()> {
+        let is_atom = |value: &Bound<'py, PyAny>| {
+            self.facts.world.kind(value.get_type_ptr() as usize) == Some(Kind::Atom)
+        };
+        if is_atom(left) && is_atom(right) {
+            return self.guard_operands(op, left, right);
+        }
+        self.opposite_of(&[left, right], |this| this.guard_operands(op, left, right))
+    }
+
+    fn guard_operands(
         &mut self,
         op: BinaryOp,
         left: &Bound<'py, PyAny>,
@@ -232,16 +247,23 @@ impl<'py> Interpreter<'_, 'py> {
         };
         let (left_kind, right_kind) = (self.facts.kind(left)?, self.facts.kind(right)?);
         if left_kind != Kind::Atom {
-            self.vet(left, specials)?;
+            self.opposite_of(&[right], |this| this.vet(left, specials))?;
         }
         if right_kind != Kind::Atom {
-            self.vet(right, specials)?;
+            self.opposite_of(&[left], |this| this.vet(right, specials))?;
         }
         Ok(left.rich_compare(right, op)?)
     }
 
     /// `value in container`.
     fn contains(&mut self, container: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> Eval<bool> {
+        match self.facts.kind(container)? {
+            Kind::Dict | Kind::Set => self.is_element(container, value),
+            _ => self.opposite_of(&[container, value], |this| this.is_element(container, value)),
+        }
+    }
+
+    fn is_element(&mut self, container: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> Eval<bool> {
         match self.facts.kind(container)? {
             Kind::Dict | Kind::Set => {
                 self.vet_key(container, value)?;
@@ -294,7 +316,9 @@ impl<'py> Interpreter<'_, 'py> {
         show: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
     ) -> Eval<Bound<'py, PyAny>> {
         if !value.is_exact_instance_of::<PyString>() && !value.is_exact_instance_of::<PyFloat>() {
-            self.vet(value, TEXT)?;
+            // Only where a format is known is it about `__format__`.
+            let is_format = self.machine.spec.is_some();
+            self.vet(value, if is_format { TEXT } else { SHOWN })?;
         }
         let text = show(value)?;
         self.made(text)

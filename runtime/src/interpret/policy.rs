@@ -9,6 +9,8 @@ use super::stop::rule;
 pub(crate) enum Decision {
     /// It may; what it does cannot be taken back.
     Allow,
+    /// It may where it is shown to change nothing.
+    Prove,
     /// It may not.
     Refuse {
         /// The rule's id.

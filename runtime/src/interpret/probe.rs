@@ -3,6 +3,7 @@
 use healcore::{Options, PythonMinor, check, check_expression};
 use protocol::StateChange;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use serde_json::{Value, json};
 
 use crate::frames;
@@ -12,18 +13,29 @@ use super::{CallPolicy, Decision, Flow, HealError, HealErrorKind, Limits, evalua
 /// Adds the functions to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_probe_run, module)?)?;
-    module.add_function(wrap_pyfunction!(_probe_evaluate, module)?)
+    module.add_function(wrap_pyfunction!(_probe_evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(_probe_compile, module)?)
+}
+
+/// Compiles a module's text with our handlers in it.
+#[pyfunction]
+fn _probe_compile<'py>(source: &Bound<'py, PyString>, filename: &str) -> Option<Bound<'py, PyAny>> {
+    crate::compile::wrapped(source.as_any(), filename).map(|wrapped| wrapped.code)
 }
 
 /// Everything is in scope; program calls are allowed where the test says so.
 struct TestPolicy {
     allows_calls: bool,
+    /// The guard's policy, where calls that change nothing may run.
+    guard: Option<healguard::Policy>,
 }
 
 impl CallPolicy for TestPolicy {
-    fn program_call(&self, _callable: &Bound<'_, PyAny>, path: &str) -> Decision {
+    fn program_call(&self, callable: &Bound<'_, PyAny>, path: &str) -> Decision {
         if self.allows_calls {
             Decision::Allow
+        } else if let Some(policy) = &self.guard {
+            crate::gate::decide_call(policy, callable, path)
         } else {
             Decision::refuse_program_call(path)
         }
@@ -58,15 +70,16 @@ fn options(py: Python<'_>, allows_calls: bool) -> Options {
 
 /// Checks and runs a heal in a frame, and answers with JSON. `end` is `commit` or `rollback`.
 #[pyfunction]
-#[pyo3(signature = (code, frame, end="commit", allow_calls=false))]
+#[pyo3(signature = (code, frame, end="commit", allow_calls=false, guard=None))]
 fn _probe_run(
     py: Python<'_>,
     code: &str,
     frame: &Bound<'_, PyAny>,
     end: &str,
     allow_calls: bool,
+    guard: Option<&str>,
 ) -> PyResult<String> {
-    let options = options(py, allow_calls);
+    let options = options(py, allow_calls || guard.is_some());
     let checked = with_room(|| check(code, &options))?;
     let Some(program) = checked.program else {
         let violations: Vec<Value> = checked
@@ -76,8 +89,17 @@ fn _probe_run(
             .collect();
         return Ok(json!({"outcome": "violations", "violations": violations}).to_string());
     };
+    let guard = match guard {
+        None => None,
+        Some(text) => {
+            let table = serde_json::from_str(text).unwrap_or_default();
+            let policy = healguard::Policy::from_json(&table);
+            Some(policy.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?)
+        }
+    };
     let policy = TestPolicy {
         allows_calls: allow_calls,
+        guard,
     };
     let done = match run(&program, frame, &policy, &Limits::default()) {
         Ok(done) => done,
@@ -137,7 +159,10 @@ fn _probe_evaluate<'py>(
     match evaluate(
         &expression,
         frame,
-        &TestPolicy { allows_calls: false },
+        &TestPolicy {
+            allows_calls: false,
+            guard: None,
+        },
         &Limits::default(),
     ) {
         Ok(value) => Ok((json!({"outcome": "ran"}).to_string(), Some(value))),

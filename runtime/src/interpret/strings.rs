@@ -37,7 +37,10 @@ impl<'py> Interpreter<'_, 'py> {
                     };
                     self.vet_spec(spec)?;
                     let spec = PyString::new(py, spec);
-                    let text = self.text_of(&value, |value| native::format(value, &spec))?;
+                    let before = self.machine.spec.replace(spec.clone().into_any());
+                    let text = self.text_of(&value, |value| native::format(value, &spec));
+                    self.machine.spec = before;
+                    let text = text?;
                     text.cast_into::<PyString>().map_err(PyErr::from)?
                 }
             };

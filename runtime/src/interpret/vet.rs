@@ -17,6 +17,8 @@ pub(super) type Specials = &'static [&'static str];
 
 /// `repr`, `str`, `format`.
 pub(super) const TEXT: Specials = &["__repr__", "__str__", "__format__"];
+/// `repr`, `str`.
+pub(super) const SHOWN: Specials = &["__repr__", "__str__"];
 /// `==`, `in`.
 pub(super) const EQUAL: Specials = &["__eq__", "__ne__"];
 /// `<`, sorting.
@@ -208,7 +210,7 @@ impl<'py> Interpreter<'_, 'py> {
                 Special::Fields => asks_fields = true,
                 Special::Program(callable) => {
                     let path = format!("{}.{name}", self.facts.type_name(object));
-                    self.program_call(&callable, &path)?;
+                    self.prove_special(object, &callable, name, &path)?;
                 }
             }
         }
@@ -245,7 +247,7 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// The values inside an object of an unknown type that its C methods may reach.
-    fn inner_values(&self, object: &Bound<'py, PyAny>, asks_fields: bool) -> Vec<Bound<'py, PyAny>> {
+    pub(super) fn inner_values(&self, object: &Bound<'py, PyAny>, asks_fields: bool) -> Vec<Bound<'py, PyAny>> {
         if let Ok(list) = object.cast::<PyList>() {
             return list.get_slice(0, list.len()).iter().collect();
         }
@@ -305,7 +307,7 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// The elements of an exact container.
-    fn elements_of(&self, object: &Bound<'py, PyAny>, kind: Kind) -> Eval<Vec<Bound<'py, PyAny>>> {
+    pub(super) fn elements_of(&self, object: &Bound<'py, PyAny>, kind: Kind) -> Eval<Vec<Bound<'py, PyAny>>> {
         Ok(match kind {
             Kind::List | Kind::Tuple | Kind::Dict | Kind::Set => self.inner_values(object, false),
             Kind::Deque | Kind::View => {
@@ -319,7 +321,9 @@ impl<'py> Interpreter<'_, 'py> {
 
     /// Makes sure that a key may be looked up in, or stored to, a dict or set.
     pub(super) fn vet_key(&mut self, container: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Eval<()> {
-        self.vet(key, HASH)?;
+        let n_proofs = self.machine.n_proofs;
+        self.vet_hash(key)?;
+        let key_is_plain = self.machine.n_proofs == n_proofs;
         // A key of the program with the same hash would be asked whether it is equal.
         let identity = container.as_ptr() as usize;
         let length = container.len().unwrap_or(0);
@@ -327,6 +331,7 @@ impl<'py> Interpreter<'_, 'py> {
             .plain_keys
             .get(&identity)
             .is_some_and(|(_, known)| *known == length)
+            && key_is_plain
         {
             return Ok(());
         }
@@ -338,10 +343,14 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(());
         };
         self.meter.work((keys.len() / 64) as u64)?;
-        for key in keys {
+        for key in &keys {
             if self.facts.world.kind(key.get_type_ptr() as usize) != Some(Kind::Atom) {
-                self.vet(&key, HASH)?;
+                self.vet_hash(key)?;
             }
+        }
+        if self.machine.n_proofs != n_proofs {
+            self.plain_keys.remove(&identity);
+            return self.vet_program_key(key, &keys);
         }
         self.plain_keys.insert(identity, (container.clone(), length));
         Ok(())

@@ -1,0 +1,1072 @@
+//! Follows the bytecode of one function, each instruction by the operation of healing code that it stands for.
+
+use std::rc::Rc;
+
+use healcore::tree::{BinaryOp, CompareOp, UnaryOp};
+use pyo3::exceptions::{
+    PyAssertionError, PyBaseException, PyNameError, PyRuntimeError, PyStopIteration, PyTypeError,
+    PyUnboundLocalError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PySet, PySlice, PyString, PyTuple, PyType};
+
+use super::calls::Values;
+use super::instructions::{self, Act, Instruction, Routine};
+use super::interpreter::{Interpreter, Mode};
+use super::native;
+use super::purity::MAX_DEPTH;
+use super::replay::Replay;
+use super::stop::{Eval, HealErrorKind, Stop, rule};
+use super::world::Kind;
+use crate::exception_table::covering;
+use crate::frames::minor_version;
+
+type Value<'py> = Bound<'py, PyAny>;
+
+/// A call that is followed.
+pub(super) struct Frame<'py> {
+    routine: Rc<Routine>,
+    globals: Bound<'py, PyDict>,
+    builtins: Bound<'py, PyDict>,
+    slots: Vec<Option<Value<'py>>>,
+    /// CPython's null is nothing.
+    stack: Vec<Option<Value<'py>>>,
+    /// The names of the next call's keyword arguments.
+    keywords: Option<Value<'py>>,
+    /// The exception that is being handled.
+    handled: Option<Value<'py>>,
+    yielded: Option<Replay>,
+}
+
+/// Where to go on.
+enum Step<'py> {
+    Next,
+    To(u32),
+    Return(Value<'py>),
+}
+
+impl<'py> Frame<'py> {
+    fn pop(&mut self) -> Eval<Value<'py>> {
+        self.stack.pop().flatten().ok_or_else(broken)
+    }
+
+    fn push(&mut self, value: Value<'py>) {
+        self.stack.push(Some(value));
+    }
+
+    fn pop_many(&mut self, count: u32) -> Eval<Vec<Value<'py>>> {
+        let start = self.stack.len().checked_sub(count as usize).ok_or_else(broken)?;
+        self.stack.drain(start..).map(|value| value.ok_or_else(broken)).collect()
+    }
+
+    /// The value so many places below the top, which is place 1.
+    fn peek(&self, place: u32) -> Eval<Value<'py>> {
+        let at = self.stack.len().checked_sub(place as usize).ok_or_else(broken)?;
+        self.stack[at].clone().ok_or_else(broken)
+    }
+
+    fn slot(&mut self, index: u32) -> Eval<&mut Option<Value<'py>>> {
+        self.slots.get_mut(index as usize).ok_or_else(broken)
+    }
+
+    fn local(&self, index: u32) -> Eval<Value<'py>> {
+        match self.slots.get(index as usize) {
+            Some(Some(value)) => Ok(value.clone()),
+            _ => {
+                let name = self.routine.code.locals.get(index as usize).map_or("?", String::as_str);
+                let message =
+                    format!("cannot access local variable '{name}' where it is not associated with a value");
+                Err(PyUnboundLocalError::new_err(message).into())
+            }
+        }
+    }
+
+    fn constant(&self, py: Python<'py>, index: u32) -> Eval<Value<'py>> {
+        Ok(self.routine.code.constants.bind(py).get_item(index as usize)?)
+    }
+
+    fn name(&self, index: u32) -> Eval<String> {
+        self.routine.code.names.get(index as usize).cloned().ok_or_else(broken)
+    }
+}
+
+/// Bytecode that does not fit what is known of it.
+fn broken() -> Stop {
+    Stop::refused(rule::PROGRAM_CALL, "bytecode that is not understood", HELP)
+}
+
+const HELP: &str = "read attributes that are plain values, or write the value that it would give";
+
+/// A refusal of what an instruction does; its place is added on the way out.
+pub(super) fn impure(what: impl Into<String>) -> Stop {
+    Stop::refused(IMPURE, what, HELP)
+}
+
+/// Stands for [`rule::PROGRAM_CALL`] until the place has been added.
+const IMPURE: &str = "";
+
+impl<'py> Interpreter<'_, 'py> {
+    /// Follows a call of a Python function.
+    pub(super) fn run_function(
+        &mut self,
+        function: &Value<'py>,
+        values: Values<'py>,
+    ) -> Eval<Value<'py>> {
+        if self.machine.depth > MAX_DEPTH {
+            return Err(Stop::limit(
+                rule::DEPTH,
+                format!("more than {MAX_DEPTH} calls of the program in one another"),
+                HELP,
+            ));
+        }
+        let routine = self.routine(function)?;
+        let is_expression = routine.name == "<genexpr>";
+        if routine.is_resumable() && !is_expression {
+            return Err(Stop::refused(
+                rule::PROGRAM_CALL,
+                format!("`{}()` is a generator or coroutine", routine.code.qualified_name),
+                HELP,
+            ));
+        }
+        let slots = self.bind_parameters(function, &routine, values)?;
+        let field = |name: &str| function.getattr(name)?.cast_into::<PyDict>().map_err(PyErr::from);
+        let mut frame = Frame {
+            globals: field("__globals__")?,
+            builtins: field("__builtins__")?,
+            slots,
+            stack: Vec::new(),
+            keywords: None,
+            handled: None,
+            yielded: is_expression.then(Replay::default),
+            routine,
+        };
+        self.machine.depth += 1;
+        let value = self.run_frame(&mut frame);
+        self.machine.depth -= 1;
+        match (frame.yielded.take(), value) {
+            (None, value) => value,
+            (Some(replay), Ok(_)) => self.replay(replay),
+            (Some(replay), Err(stop)) => self.replay_failing(replay, stop),
+        }
+    }
+
+    fn routine(&mut self, function: &Value<'py>) -> Eval<Rc<Routine>> {
+        let code = function.getattr("__code__")?;
+        let address = code.as_ptr() as usize;
+        if let Some(routine) = self.machine.routines.get(&address) {
+            return Ok(Rc::clone(routine));
+        }
+        let routine = Routine::read(&code)?;
+        self.machine.routines.insert(address, Rc::clone(&routine));
+        Ok(routine)
+    }
+
+    /// Binds arguments to parameters, as CPython does.
+    fn bind_parameters(
+        &mut self,
+        function: &Value<'py>,
+        routine: &Routine,
+        values: Values<'py>,
+    ) -> Eval<Vec<Option<Value<'py>>>> {
+        const VARARGS: u32 = 4;
+        const VARKEYWORDS: u32 = 8;
+        let py = self.py;
+        let name = &routine.code.qualified_name;
+        let fault = |what: String| Stop::from(PyTypeError::new_err(format!("{name}() {what}")));
+        let (n_positional, n_named) =
+            (routine.n_positional, routine.n_positional + routine.n_keyword_only);
+        let (has_rest, has_keywords) =
+            (routine.code.flags & VARARGS != 0, routine.code.flags & VARKEYWORDS != 0);
+        let mut slots = vec![None; routine.code.locals.len()];
+        let mut positional = values.positional.into_iter();
+        for slot in slots.iter_mut().take(n_positional) {
+            *slot = positional.next();
+        }
+        let rest: Vec<_> = positional.collect();
+        if has_rest {
+            slots[n_named] = Some(PyTuple::new(py, rest)?.into_any());
+        } else if !rest.is_empty() {
+            return Err(fault(format!("takes {n_positional} positional arguments but more were given")));
+        }
+        let others = PyDict::new(py);
+        for (keyword, value) in values.keywords {
+            let at = (routine.n_positional_only..n_named).find(|at| routine.code.locals[*at] == keyword);
+            match at {
+                Some(at) if slots[at].is_some() => {
+                    return Err(fault(format!("got multiple values for argument '{keyword}'")));
+                }
+                Some(at) => slots[at] = Some(value),
+                None if has_keywords => others.set_item(keyword, value)?,
+                None => return Err(fault(format!("got an unexpected keyword argument '{keyword}'"))),
+            }
+        }
+        if has_keywords {
+            self.note_fresh(others.as_any());
+            slots[n_named + usize::from(has_rest)] = Some(others.into_any());
+        }
+        if let Ok(defaults) = function.getattr("__defaults__")?.cast_into::<PyTuple>() {
+            let first = n_positional.saturating_sub(defaults.len());
+            for (at, value) in (first..n_positional).zip(defaults.iter()) {
+                slots[at].get_or_insert(value);
+            }
+        }
+        if let Ok(defaults) = function.getattr("__kwdefaults__")?.cast_into::<PyDict>() {
+            for at in n_positional..n_named {
+                if slots[at].is_none() {
+                    slots[at] = defaults.get_item(&routine.code.locals[at])?;
+                }
+            }
+        }
+        if let Some(at) = slots.iter().take(n_named).position(Option::is_none) {
+            return Err(fault(format!("missing a required argument: '{}'", routine.code.locals[at])));
+        }
+        if routine.n_free > 0 {
+            let closure = function.getattr("__closure__")?.cast_into::<PyTuple>().map_err(PyErr::from)?;
+            let first = slots.len() - routine.n_free;
+            for (at, cell) in (first..).zip(closure.iter()) {
+                slots[at] = Some(cell);
+            }
+        }
+        Ok(slots)
+    }
+
+    fn run_frame(&mut self, frame: &mut Frame<'py>) -> Eval<Value<'py>> {
+        let mut index = 0;
+        loop {
+            let Some(instruction) = frame.routine.instructions.get(index).copied() else {
+                return Err(broken());
+            };
+            self.meter.step()?;
+            let step = match self.step(frame, &instruction) {
+                Ok(step) => step,
+                Err(stop) => Step::To(self.unwind(frame, &instruction, stop)?),
+            };
+            index = match step {
+                Step::Next => index + 1,
+                Step::To(offset) => frame.routine.index_at(offset).ok_or_else(broken)?,
+                Step::Return(value) => return Ok(value),
+            };
+        }
+    }
+
+    /// The handler of the frame that an exception goes to, or the exception on its way out.
+    fn unwind(&mut self, frame: &mut Frame<'py>, at: &Instruction, stop: Stop) -> Eval<u32> {
+        let Some(error) = stop.exception() else {
+            return Err(self.placed(frame, at, stop));
+        };
+        let error = error.value(self.py).clone().into_any();
+        self.note_fresh(&error);
+        let Some(region) = covering(&frame.routine.code.regions, at.offset).copied() else { return Err(stop) };
+        frame.stack.truncate(region.depth as usize);
+        if region.has_offset {
+            let offset = at.offset.into_pyobject(self.py).map_err(PyErr::from)?;
+            frame.push(offset.into_any());
+        }
+        frame.push(error);
+        Ok(region.target)
+    }
+
+    /// Adds the place to what says why code cannot be followed.
+    fn placed(&self, frame: &Frame<'py>, at: &Instruction, stop: Stop) -> Stop {
+        let error = stop.into_error(self.py);
+        let HealErrorKind::Refused { rule: broken_rule } = &error.kind else {
+            return match &error.kind {
+                HealErrorKind::Limit { rule } => Stop::limit(rule, error.message, error.hint),
+                _ => self.told(frame, at, &error.message),
+            };
+        };
+        if broken_rule == rule::PROGRAM_CALL || broken_rule.starts_with("HG") {
+            return Stop::refused(broken_rule, error.message, error.hint);
+        }
+        self.told(frame, at, &error.message)
+    }
+
+    fn told(&self, frame: &Frame<'py>, at: &Instruction, what: &str) -> Stop {
+        let place = frame.routine.place(self.py, at.offset);
+        let name = &frame.routine.code.qualified_name;
+        Stop::refused(rule::PROGRAM_CALL, format!("`{name}()` at {place} {what}"), HELP)
+    }
+
+    /// An object that the call itself has made may be written.
+    pub(super) fn note_fresh(&mut self, object: &Value<'py>) {
+        self.machine.fresh.insert(object.as_ptr() as usize, object.clone());
+    }
+
+    pub(super) fn is_fresh(&self, object: &Value<'py>) -> bool {
+        self.machine.fresh.contains_key(&(object.as_ptr() as usize))
+    }
+
+    /// Writes an object of the call's own.
+    pub(super) fn on_fresh<T>(
+        &mut self,
+        object: &Value<'py>,
+        what: impl FnOnce() -> String,
+        work: impl FnOnce(&mut Self) -> Eval<T>,
+    ) -> Eval<T> {
+        if !self.is_fresh(object) {
+            return Err(impure(what()));
+        }
+        let journal = std::mem::take(&mut self.journal);
+        let mode = std::mem::replace(&mut self.mode, Mode::Heal);
+        let done = work(self);
+        self.mode = mode;
+        // Nobody but this call knows the object.
+        std::mem::replace(&mut self.journal, journal).commit();
+        done
+    }
+
+    fn truth_value(&self, value: bool) -> Value<'py> {
+        PyBool::new(self.py, value).to_owned().into_any()
+    }
+
+    fn new_list(&mut self, items: Vec<Value<'py>>) -> Eval<Value<'py>> {
+        let list = PyList::new(self.py, items)?.into_any();
+        self.note_fresh(&list);
+        self.made(list)
+    }
+
+    fn set_key(&mut self, dict: &Value<'py>, key: &Value<'py>, value: &Value<'py>) -> Eval<()> {
+        self.on_fresh(dict, || "changes a dict".to_owned(), |this| {
+            this.store_item(dict, key, value, "a new dict")
+        })
+    }
+
+    fn add_to_set(&mut self, set: &Value<'py>, element: &Value<'py>) -> Eval<()> {
+        self.vet_key(set, element)?;
+        let set = set.cast::<PySet>().map_err(PyErr::from)?;
+        set.add(element)?;
+        self.forget_keys(set.as_any());
+        self.meter.elements(set.len())
+    }
+
+    fn append(&mut self, list: &Value<'py>, items: Vec<Value<'py>>) -> Eval<()> {
+        let list = list.cast::<PyList>().map_err(PyErr::from)?;
+        self.meter.elements(list.len() + items.len())?;
+        for item in items {
+            list.append(item)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, frame: &mut Frame<'py>, instruction: &Instruction) -> Eval<Step<'py>> {
+        let py = self.py;
+        let argument = instruction.argument;
+        match instruction.act {
+            Act::Cache | Act::ExtendedArg | Act::Nop => {}
+            Act::PushNull => frame.stack.push(None),
+            Act::PopTop => drop(frame.stack.pop()),
+            Act::EndFor => drop(frame.stack.pop()),
+            Act::Copy => {
+                let at = frame.stack.len().checked_sub(argument as usize).ok_or_else(broken)?;
+                frame.stack.push(frame.stack[at].clone());
+            }
+            Act::Swap => {
+                let top = frame.stack.len();
+                let at = top.checked_sub(argument as usize).ok_or_else(broken)?;
+                frame.stack.swap(at, top - 1);
+            }
+            Act::LoadConst => frame.push(frame.constant(py, argument)?),
+            Act::ReturnConst => return Ok(Step::Return(frame.constant(py, argument)?)),
+            Act::ReturnValue => return Ok(Step::Return(frame.pop()?)),
+            Act::ReturnGenerator => frame.push(py.None().into_bound(py)),
+            Act::YieldValue => {
+                let value = frame.pop()?;
+                let Some(replay) = &mut frame.yielded else { return Err(impure("is a generator")) };
+                replay.push(value.unbind());
+                self.meter.elements(replay.len())?;
+                frame.push(py.None().into_bound(py));
+            }
+            Act::LoadFast => frame.push(frame.local(argument)?),
+            Act::LoadFastAndClear => {
+                let value = frame.slot(argument)?.take();
+                frame.stack.push(value);
+            }
+            Act::LoadFastLoadFast => {
+                frame.push(frame.local(argument >> 4)?);
+                frame.push(frame.local(argument & 15)?);
+            }
+            Act::StoreFast => *frame.slot(argument)? = frame.stack.pop().ok_or_else(broken)?,
+            Act::StoreFastStoreFast => {
+                *frame.slot(argument >> 4)? = frame.stack.pop().ok_or_else(broken)?;
+                *frame.slot(argument & 15)? = frame.stack.pop().ok_or_else(broken)?;
+            }
+            Act::StoreFastLoadFast => {
+                *frame.slot(argument >> 4)? = frame.stack.pop().ok_or_else(broken)?;
+                frame.push(frame.local(argument & 15)?);
+            }
+            Act::DeleteFast => {
+                frame.local(argument)?;
+                *frame.slot(argument)? = None;
+            }
+            Act::MakeCell => {
+                let cells = py.import("types")?.getattr("CellType")?;
+                let cell = match frame.slot(argument)?.take() {
+                    Some(value) => cells.call1((value,))?,
+                    None => cells.call0()?,
+                };
+                self.note_fresh(&cell);
+                *frame.slot(argument)? = Some(cell);
+            }
+            Act::LoadDeref => {
+                let value = frame.local(argument)?.getattr("cell_contents").map_err(|_| {
+                    let name = frame.routine.code.locals.get(argument as usize).map_or("?", String::as_str);
+                    PyNameError::new_err(format!(
+                        "cannot access free variable '{name}' where it is not associated with a value in \
+                         enclosing scope"
+                    ))
+                })?;
+                frame.push(value);
+            }
+            Act::StoreDeref => {
+                let value = frame.pop()?;
+                let cell = frame.local(argument)?;
+                if !self.is_fresh(&cell) {
+                    let name = &frame.routine.code.locals[argument as usize];
+                    return Err(impure(format!("writes the outer variable `{name}`")));
+                }
+                cell.setattr("cell_contents", value)?;
+            }
+            Act::LoadGlobal => {
+                let name = frame.name(argument >> 1)?;
+                let value = match frame.globals.get_item(&name)? {
+                    Some(value) => Some(value),
+                    None => frame.builtins.get_item(&name)?,
+                };
+                let value =
+                    value.ok_or_else(|| PyNameError::new_err(format!("name '{name}' is not defined")))?;
+                self.push_callable(frame, value, argument & 1 != 0);
+            }
+            Act::LoadAttr | Act::LoadMethod => {
+                let object = frame.pop()?;
+                let has_flag = instruction.act == Act::LoadAttr && minor_version(py) >= 12;
+                let name = frame.name(if has_flag { argument >> 1 } else { argument })?;
+                let value = self.load_attribute(&object, &name)?;
+                let is_method = instruction.act == Act::LoadMethod || has_flag && argument & 1 != 0;
+                self.push_callable(frame, value, is_method);
+            }
+            Act::LoadSuperAttr => {
+                let object = frame.pop()?;
+                let class = frame.pop()?;
+                let callable = frame.pop()?;
+                if !callable.is(py.import("builtins")?.getattr("super")?) {
+                    return Err(impure("has its own `super`"));
+                }
+                let name = frame.name(argument >> 2)?;
+                let value = self.super_attribute(&class, &object, &name)?;
+                self.push_callable(frame, value, argument & 1 != 0);
+            }
+            Act::StoreAttr => {
+                let object = frame.pop()?;
+                let value = frame.pop()?;
+                let name = frame.name(argument)?;
+                self.store_own_attribute(&object, &name, &value)?;
+            }
+            Act::DeleteAttr => {
+                return Err(impure(format!("deletes the attribute `{}`", frame.name(argument)?)));
+            }
+            Act::LoadItem | Act::LoadSlice => {
+                let index = self.popped_index(frame, instruction.act == Act::LoadSlice)?;
+                let container = frame.pop()?;
+                let value = if self.is_fresh(&container) {
+                    self.on_fresh(&container, String::new, |this| this.item(&container, &index))?
+                } else {
+                    self.item(&container, &index)?
+                };
+                if index.is_exact_instance_of::<PySlice>() && value.is_exact_instance_of::<PyList>() {
+                    self.note_fresh(&value);
+                }
+                frame.push(value);
+            }
+            Act::StoreItem | Act::StoreSlice => {
+                let index = self.popped_index(frame, instruction.act == Act::StoreSlice)?;
+                let (container, value) = (frame.pop()?, frame.pop()?);
+                let what = format!("writes an item of a `{}`", self.facts.type_name(&container));
+                self.on_fresh(&container, || what, |this| this.store_item(&container, &index, &value, "…"))?;
+            }
+            Act::DeleteItem => return Err(impure("deletes an item")),
+            Act::Binary => {
+                let (right, left) = (frame.pop()?, frame.pop()?);
+                let value = self.binary_instruction(argument, &left, right)?;
+                frame.push(value);
+            }
+            Act::Compare => {
+                let (right, left) = (frame.pop()?, frame.pop()?);
+                let (kind, is_condition) = match minor_version(py) {
+                    11 => (argument, false),
+                    12 => (argument >> 4, false),
+                    _ => (argument >> 5, argument & 16 != 0),
+                };
+                let op = [
+                    CompareOp::Lt,
+                    CompareOp::LtE,
+                    CompareOp::Eq,
+                    CompareOp::NotEq,
+                    CompareOp::Gt,
+                    CompareOp::GtE,
+                ];
+                let op = op.get(kind as usize).copied().ok_or_else(broken)?;
+                let mut value = self.comparison(op, &left, &right)?;
+                if is_condition {
+                    let truth = self.truth(&value)?;
+                    value = self.truth_value(truth);
+                }
+                frame.push(value);
+            }
+            Act::Is => {
+                let (right, left) = (frame.pop()?, frame.pop()?);
+                frame.push(self.truth_value(left.is(&right) != (argument == 1)));
+            }
+            Act::Contains => {
+                let (right, left) = (frame.pop()?, frame.pop()?);
+                let op = if argument == 1 { CompareOp::NotIn } else { CompareOp::In };
+                let value = self.comparison(op, &left, &right)?;
+                frame.push(value);
+            }
+            Act::Not | Act::Negative | Act::Positive | Act::Invert => {
+                let operand = frame.pop()?;
+                let op = match instruction.act {
+                    Act::Not => UnaryOp::Not,
+                    Act::Negative => UnaryOp::Minus,
+                    Act::Positive => UnaryOp::Plus,
+                    _ => UnaryOp::Invert,
+                };
+                let value = self.unary(op, &operand)?;
+                frame.push(value);
+            }
+            Act::ToBool => {
+                let value = frame.pop()?;
+                let truth = self.truth(&value)?;
+                frame.push(self.truth_value(truth));
+            }
+            Act::BuildTuple => {
+                let items = frame.pop_many(argument)?;
+                frame.push(PyTuple::new(py, items)?.into_any());
+            }
+            Act::BuildList => {
+                let items = frame.pop_many(argument)?;
+                let list = self.new_list(items)?;
+                frame.push(list);
+            }
+            Act::BuildSet => {
+                let items = frame.pop_many(argument)?;
+                let set = PySet::empty(py)?.into_any();
+                self.note_fresh(&set);
+                for item in items {
+                    self.add_to_set(&set, &item)?;
+                }
+                frame.push(set);
+            }
+            Act::BuildMap | Act::BuildConstKeyMap => {
+                let dict = PyDict::new(py).into_any();
+                self.note_fresh(&dict);
+                if instruction.act == Act::BuildMap {
+                    let items = frame.pop_many(argument * 2)?;
+                    for pair in items.chunks_exact(2) {
+                        self.set_key(&dict, &pair[0], &pair[1])?;
+                    }
+                } else {
+                    let keys = frame.pop()?.cast_into::<PyTuple>().map_err(PyErr::from)?;
+                    let values = frame.pop_many(argument)?;
+                    for (key, value) in keys.iter().zip(values) {
+                        self.set_key(&dict, &key, &value)?;
+                    }
+                }
+                frame.push(dict);
+            }
+            Act::BuildString => {
+                let texts = PyList::new(py, frame.pop_many(argument)?)?;
+                let text = PyString::new(py, "").call_method1("join", (texts,))?;
+                let text = self.made(text)?;
+                frame.push(text);
+            }
+            Act::BuildSlice => {
+                let parts = frame.pop_many(argument)?;
+                frame.push(py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?);
+            }
+            Act::ListAppend => {
+                let value = frame.pop()?;
+                let list = frame.peek(argument)?;
+                self.append(&list, vec![value])?;
+            }
+            Act::ListExtend => {
+                let iterable = frame.pop()?;
+                let items = self.materialise(&iterable)?;
+                let list = frame.peek(argument)?;
+                self.append(&list, items)?;
+            }
+            Act::SetAdd => {
+                let value = frame.pop()?;
+                let set = frame.peek(argument)?;
+                self.add_to_set(&set, &value)?;
+            }
+            Act::SetUpdate => {
+                let iterable = frame.pop()?;
+                let set = frame.peek(argument)?;
+                for item in self.materialise(&iterable)? {
+                    self.add_to_set(&set, &item)?;
+                }
+            }
+            Act::MapAdd => {
+                let (value, key) = (frame.pop()?, frame.pop()?);
+                let dict = frame.peek(argument)?;
+                self.set_key(&dict, &key, &value)?;
+            }
+            Act::DictUpdate | Act::DictMerge => {
+                let mapping = frame.pop()?;
+                let dict = frame.peek(argument)?;
+                for (key, value) in self.mapping_items(&mapping)? {
+                    if instruction.act == Act::DictMerge && dict.cast::<PyDict>().is_ok_and(|dict| dict.contains(&key).unwrap_or(true)) {
+                        return Err(PyTypeError::new_err("got multiple values for a keyword argument").into());
+                    }
+                    self.set_key(&dict, &key, &value)?;
+                }
+            }
+            Act::ListToTuple => {
+                let list = frame.pop()?.cast_into::<PyList>().map_err(PyErr::from)?;
+                frame.push(list.to_tuple().into_any());
+            }
+            Act::Intrinsic => {
+                let operand = frame.pop()?;
+                let value = self.intrinsic(argument, operand)?;
+                frame.push(value);
+            }
+            Act::FormatValue => {
+                let spec = if argument & 4 != 0 { Some(frame.pop()?) } else { None };
+                let value = frame.pop()?;
+                let value = self.converted(argument & 3, value)?;
+                let text = self.formatted(&value, spec)?;
+                frame.push(text);
+            }
+            Act::ConvertValue => {
+                let value = frame.pop()?;
+                let value = self.converted(argument, value)?;
+                frame.push(value);
+            }
+            Act::FormatSimple | Act::FormatWithSpec => {
+                let spec = if instruction.act == Act::FormatWithSpec { Some(frame.pop()?) } else { None };
+                let value = frame.pop()?;
+                let text = self.formatted(&value, spec)?;
+                frame.push(text);
+            }
+            Act::Jump | Act::JumpBack => return Ok(Step::To(instruction.target())),
+            Act::PopJumpIf(when) | Act::PopJumpBackIf(when) => {
+                let value = frame.pop()?;
+                if self.truth(&value)? == when {
+                    return Ok(Step::To(instruction.target()));
+                }
+            }
+            Act::PopJumpIfNone(when) | Act::PopJumpBackIfNone(when) => {
+                if frame.pop()?.is_none() == when {
+                    return Ok(Step::To(instruction.target()));
+                }
+            }
+            Act::JumpIfOrPop(when) => {
+                let value = frame.peek(1)?;
+                if self.truth(&value)? == when {
+                    return Ok(Step::To(instruction.target()));
+                }
+                frame.pop()?;
+            }
+            Act::GetIter => {
+                let iterable = frame.pop()?;
+                let iterator = self.iterate(&iterable)?.into_any();
+                if self.own_iterator(&iterator).is_none() {
+                    self.note_fresh(&iterator);
+                }
+                frame.push(iterator);
+            }
+            Act::ForIter => {
+                let iterator = frame.peek(1)?;
+                if !self.is_fresh(&iterator) && self.own_iterator(&iterator).is_none() {
+                    return Err(impure("takes elements from an iterator that exists already"));
+                }
+                let iterator = iterator.cast_into::<PyIterator>().map_err(PyErr::from)?;
+                match self.next(&iterator)? {
+                    Some(item) => frame.push(item),
+                    None => {
+                        frame.pop()?;
+                        return Ok(Step::To(behind_loop(&frame.routine, instruction)));
+                    }
+                }
+            }
+            Act::GetLen => {
+                let value = frame.peek(1)?;
+                let length = self.length(&value)?;
+                frame.push(length.into_pyobject(py).map_err(PyErr::from)?.into_any());
+            }
+            Act::Unpack | Act::UnpackEx => {
+                let iterable = frame.pop()?;
+                let items = match self.materialise(&iterable) {
+                    Err(stop) if stop.exception().is_some_and(|error| error.is_instance_of::<PyTypeError>(py)) => {
+                        let message = format!("cannot unpack non-iterable {} object", self.facts.type_name(&iterable));
+                        return Err(PyTypeError::new_err(message).into());
+                    }
+                    items => items?,
+                };
+                self.unpack_onto(frame, instruction, items)?;
+            }
+            Act::KwNames => frame.keywords = Some(frame.constant(py, argument)?),
+            Act::Call | Act::CallKw => {
+                let names = if instruction.act == Act::CallKw {
+                    Some(frame.pop()?)
+                } else {
+                    frame.keywords.take()
+                };
+                let mut positional = frame.pop_many(argument)?;
+                let (callable, first) = self.pop_callable(frame)?;
+                let mut keywords = Vec::new();
+                if let Some(names) = names {
+                    let names: Vec<String> = names.extract()?;
+                    let start = positional.len().checked_sub(names.len()).ok_or_else(broken)?;
+                    keywords = names.into_iter().zip(positional.drain(start..)).collect();
+                }
+                positional.splice(0..0, first);
+                let value = self.call_from(frame, &callable, Values { positional, keywords }, instruction)?;
+                frame.push(value);
+            }
+            Act::CallEx => {
+                let mut keywords = Vec::new();
+                if argument & 1 != 0 {
+                    let mapping = frame.pop()?;
+                    for (name, value) in self.mapping_items(&mapping)? {
+                        let name = super::statics::text(&name)
+                            .ok_or_else(|| PyTypeError::new_err("keywords must be strings"))?;
+                        keywords.push((name, value));
+                    }
+                }
+                let iterable = frame.pop()?;
+                let mut positional = self.materialise(&iterable)?;
+                let (callable, first) = self.pop_callable(frame)?;
+                positional.splice(0..0, first);
+                let value = self.call_from(frame, &callable, Values { positional, keywords }, instruction)?;
+                frame.push(value);
+            }
+            Act::MakeFunction => {
+                let value = self.make_function(frame, argument)?;
+                frame.push(value);
+            }
+            Act::SetFunctionAttribute => {
+                let (function, value) = (frame.pop()?, frame.pop()?);
+                let function = self.with_attribute(frame, &function, argument, value)?;
+                frame.push(function);
+            }
+            Act::PushExcInfo => {
+                let error = frame.pop()?;
+                let before = frame.handled.replace(error.clone());
+                frame.stack.push(before);
+                frame.push(error);
+            }
+            Act::PopExcept => frame.handled = frame.stack.pop().ok_or_else(broken)?,
+            Act::CheckExcMatch => {
+                let class = frame.pop()?;
+                let error = frame.peek(1)?;
+                let matches = self.is_caught(&error, &class)?;
+                frame.push(self.truth_value(matches));
+            }
+            Act::Reraise => {
+                let error = frame.pop()?;
+                return Err(PyErr::from_value(error).into());
+            }
+            Act::Raise => return Err(self.raised(frame, argument)?),
+            Act::LoadAssertionError => frame.push(py.get_type::<PyAssertionError>().into_any()),
+            Act::StoreGlobal => return Err(impure(format!("writes the global `{}`", frame.name(argument)?))),
+            Act::Import => return Err(impure("imports a module")),
+            Act::With => return Err(impure("has a `with` statement")),
+            Act::Match => return Err(impure("has a `match` statement")),
+            Act::Other => {
+                let name = instructions::opcode_name(py, instruction.opcode);
+                return Err(impure(format!("does {name}, which is not followed")));
+            }
+        }
+        Ok(Step::Next)
+    }
+
+    fn popped_index(&self, frame: &mut Frame<'py>, is_slice: bool) -> Eval<Value<'py>> {
+        let last = frame.pop()?;
+        if !is_slice {
+            return Ok(last);
+        }
+        let first = frame.pop()?;
+        Ok(self.py.get_type::<PySlice>().call1((first, last, self.py.None()))?)
+    }
+
+    /// Puts what may be called on the stack, as the calls of this version find it.
+    fn push_callable(&self, frame: &mut Frame<'py>, value: Value<'py>, is_callee: bool) {
+        let null_is_first = minor_version(self.py) < 13;
+        if is_callee && null_is_first {
+            frame.stack.push(None);
+        }
+        frame.push(value);
+        if is_callee && !null_is_first {
+            frame.stack.push(None);
+        }
+    }
+
+    /// The callable below the arguments, and the first argument where it stands apart.
+    fn pop_callable(&self, frame: &mut Frame<'py>) -> Eval<(Value<'py>, Option<Value<'py>>)> {
+        let upper = frame.stack.pop().ok_or_else(broken)?;
+        let lower = frame.stack.pop().ok_or_else(broken)?;
+        match (lower, upper) {
+            (Some(callable), first) if minor_version(self.py) >= 13 => Ok((callable, first)),
+            (Some(callable), Some(first)) => Ok((callable, Some(first))),
+            (None, Some(callable)) => Ok((callable, None)),
+            _ => Err(broken()),
+        }
+    }
+
+    /// A call from a frame: `super()` needs to know it, and a generator expression must be consumed at once.
+    fn call_from(
+        &mut self,
+        frame: &Frame<'py>,
+        callable: &Value<'py>,
+        values: Values<'py>,
+        instruction: &Instruction,
+    ) -> Eval<Value<'py>> {
+        if values.positional.is_empty() && callable.is(self.py.import("builtins")?.getattr("super")?) {
+            return self.super_object(frame);
+        }
+        let name = self.callable_name(callable);
+        let value = self.call_object(callable, values, &name)?;
+        if value.cast::<Replay>().is_ok() {
+            // Its elements have been computed: nothing may change before they are read.
+            let next = frame.routine.instructions.iter().filter(|next| next.offset > instruction.offset);
+            let is_consumed = next
+                .filter(|next| next.act != Act::Nop && next.act != Act::KwNames)
+                .take(2)
+                .position(|next| matches!(next.act, Act::Call | Act::CallKw));
+            if is_consumed.is_none() {
+                return Err(impure("keeps a generator"));
+            }
+        }
+        Ok(value)
+    }
+
+    fn super_object(&mut self, frame: &Frame<'py>) -> Eval<Value<'py>> {
+        let at = frame.routine.code.locals.iter().position(|name| name == "__class__");
+        let class = at.and_then(|at| frame.slots[at].clone());
+        let (Some(class), Some(Some(first))) = (class, frame.slots.first().cloned()) else {
+            return Err(impure("calls `super()` where it is not followed"));
+        };
+        let class = class.getattr("cell_contents")?;
+        let is_cell = first.get_type().is(self.py.import("types")?.getattr("CellType")?);
+        let object = if is_cell { first.getattr("cell_contents")? } else { first };
+        let proxy = self.py.import("builtins")?.getattr("super")?.call1((&class, &object))?;
+        self.note_fresh(&proxy);
+        self.machine.supers.insert(proxy.as_ptr() as usize, (class, object));
+        Ok(proxy)
+    }
+
+    fn binary_instruction(&mut self, argument: u32, left: &Value<'py>, right: Value<'py>) -> Eval<Value<'py>> {
+        const IN_PLACE: u32 = 13;
+        let op = match argument % IN_PLACE {
+            0 => BinaryOp::Add,
+            1 => BinaryOp::BitAnd,
+            2 => BinaryOp::FloorDiv,
+            3 => BinaryOp::LeftShift,
+            5 => BinaryOp::Mul,
+            6 => BinaryOp::Mod,
+            7 => BinaryOp::BitOr,
+            8 => BinaryOp::Pow,
+            9 => BinaryOp::RightShift,
+            10 => BinaryOp::Sub,
+            11 => BinaryOp::Div,
+            12 => BinaryOp::BitXor,
+            _ => return Err(impure("multiplies matrices")),
+        };
+        let is_plain = matches!(self.facts.kind(left)?, Kind::Atom | Kind::Tuple | Kind::Decimal | Kind::Clock);
+        if argument >= IN_PLACE && !is_plain {
+            let what = format!("changes a `{}` in place", self.facts.type_name(left));
+            return self.on_fresh(left, || what, |this| this.in_place(op, left, right, "…"));
+        }
+        let value = self.binary(op, left, &right)?;
+        let is_new = !value.is(left) && !value.is(&right);
+        if is_new && matches!(self.facts.kind(&value)?, Kind::List | Kind::Dict | Kind::Set) {
+            self.note_fresh(&value);
+        }
+        Ok(value)
+    }
+
+    fn intrinsic(&mut self, number: u32, operand: Value<'py>) -> Eval<Value<'py>> {
+        let py = self.py;
+        match number {
+            3 if operand.is_instance_of::<PyStopIteration>() => {
+                let error = PyRuntimeError::new_err("generator raised StopIteration");
+                Ok(error.value(py).clone().into_any())
+            }
+            3 => Ok(operand),
+            5 => self.unary(UnaryOp::Plus, &operand),
+            6 => Ok(operand.cast_into::<PyList>().map_err(PyErr::from)?.to_tuple().into_any()),
+            _ => Err(impure("does what is not followed")),
+        }
+    }
+
+    fn converted(&mut self, conversion: u32, value: Value<'py>) -> Eval<Value<'py>> {
+        match conversion {
+            0 => Ok(value),
+            1 => self.text_of(&value, |value| Ok(value.str()?.into_any())),
+            2 => self.text_of(&value, |value| Ok(value.repr()?.into_any())),
+            _ => Err(impure("formats with `!a`")),
+        }
+    }
+
+    fn formatted(&mut self, value: &Value<'py>, spec: Option<Value<'py>>) -> Eval<Value<'py>> {
+        let spec = match spec {
+            Some(spec) => spec.cast_into::<PyString>().map_err(PyErr::from)?,
+            None => PyString::new(self.py, ""),
+        };
+        self.vet_spec(&spec.to_string_lossy())?;
+        let before = self.machine.spec.replace(spec.clone().into_any());
+        let text = self.text_of(value, |value| native::format(value, &spec));
+        self.machine.spec = before;
+        text
+    }
+
+    fn unpack_onto(&mut self, frame: &mut Frame<'py>, at: &Instruction, items: Vec<Value<'py>>) -> Eval<()> {
+        let argument = at.argument as usize;
+        if at.act == Act::Unpack {
+            if items.len() != argument {
+                let what = if items.len() > argument {
+                    format!("too many values to unpack (expected {argument})")
+                } else {
+                    format!("not enough values to unpack (expected {argument}, got {})", items.len())
+                };
+                return Err(PyValueError::new_err(what).into());
+            }
+            items.into_iter().rev().for_each(|item| frame.push(item));
+            return Ok(());
+        }
+        let (n_before, n_after) = (argument & 255, argument >> 8);
+        if items.len() < n_before + n_after {
+            let what = format!(
+                "not enough values to unpack (expected at least {}, got {})",
+                n_before + n_after,
+                items.len()
+            );
+            return Err(PyValueError::new_err(what).into());
+        }
+        let n_rest = items.len() - n_before - n_after;
+        let rest = self.new_list(items[n_before..n_before + n_rest].to_vec())?;
+        items[n_before + n_rest..].iter().rev().for_each(|item| frame.push(item.clone()));
+        frame.push(rest);
+        items[..n_before].iter().rev().for_each(|item| frame.push(item.clone()));
+        Ok(())
+    }
+
+    fn make_function(&mut self, frame: &mut Frame<'py>, flags: u32) -> Eval<Value<'py>> {
+        let code = frame.pop()?;
+        let functions = self.facts.world.function.bind(self.py).clone();
+        if !instructions::is_code(&code) {
+            return Err(broken());
+        }
+        let is_old = minor_version(self.py) < 13;
+        let mut take = |bit: u32| -> Eval<Option<Value<'py>>> {
+            if is_old && flags & bit != 0 { frame.pop().map(Some) } else { Ok(None) }
+        };
+        let closure = take(8)?;
+        take(4)?;
+        let keyword_defaults = take(2)?;
+        let defaults = take(1)?;
+        let n_free = code.getattr("co_freevars")?.len()?;
+        if closure.is_none() && n_free > 0 {
+            // 3.13 sets the closure afterwards: until then the code itself stands for the function.
+            return Ok(code);
+        }
+        let function = functions.call1((code, &frame.globals, self.py.None(), defaults, closure))?;
+        if let Some(defaults) = keyword_defaults {
+            function.setattr("__kwdefaults__", defaults)?;
+        }
+        self.note_fresh(&function);
+        Ok(function)
+    }
+
+    /// `SET_FUNCTION_ATTRIBUTE` of 3.13.
+    fn with_attribute(
+        &mut self,
+        frame: &Frame<'py>,
+        function: &Value<'py>,
+        which: u32,
+        value: Value<'py>,
+    ) -> Eval<Value<'py>> {
+        if which == 8 && instructions::is_code(function) {
+            let functions = self.facts.world.function.bind(self.py).clone();
+            let none = self.py.None();
+            let function = functions.call1((function, &frame.globals, &none, &none, value))?;
+            self.note_fresh(&function);
+            return Ok(function);
+        }
+        match which {
+            1 if !instructions::is_code(function) => function.setattr("__defaults__", value)?,
+            2 if !instructions::is_code(function) => function.setattr("__kwdefaults__", value)?,
+            4 => {}
+            _ => return Err(impure("makes a function with a closure and defaults")),
+        }
+        Ok(function.clone())
+    }
+
+    fn is_caught(&mut self, error: &Value<'py>, class: &Value<'py>) -> Eval<bool> {
+        if let Ok(classes) = class.cast_exact::<PyTuple>() {
+            for class in classes.iter() {
+                if self.is_caught(error, &class)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        let is_exception = class
+            .cast::<PyType>()
+            .is_ok_and(|class| native::is_subtype(class.as_any(), self.py.get_type::<PyBaseException>().as_any()));
+        if !is_exception {
+            let message = "catching classes that do not inherit from BaseException is not allowed";
+            return Err(PyTypeError::new_err(message).into());
+        }
+        Ok(native::is_subtype(error.get_type().as_any(), class))
+    }
+
+    /// The exception of `raise`, on its way.
+    fn raised(&mut self, frame: &mut Frame<'py>, argument: u32) -> Eval<Stop> {
+        let py = self.py;
+        if argument == 0 {
+            return Ok(match &frame.handled {
+                Some(error) => PyErr::from_value(error.clone()).into(),
+                None => PyRuntimeError::new_err("No active exception to reraise").into(),
+            });
+        }
+        let cause = if argument == 2 { Some(frame.pop()?) } else { None };
+        let raised = frame.pop()?;
+        let error = self.raisable(raised)?;
+        if let Some(cause) = cause {
+            let cause = if cause.is_none() { None } else { Some(PyErr::from_value(self.raisable(cause)?)) };
+            PyErr::from_value(error.clone()).set_cause(py, cause);
+        }
+        Ok(PyErr::from_value(error).into())
+    }
+
+    /// An exception that the call itself has made.
+    fn raisable(&mut self, raised: Value<'py>) -> Eval<Value<'py>> {
+        let error = if raised.cast::<PyType>().is_ok() {
+            let name = self.callable_name(&raised);
+            self.call_object(&raised, Values::of(Vec::new()), &name)?
+        } else {
+            raised
+        };
+        if error.cast::<PyBaseException>().is_err() {
+            return Err(PyTypeError::new_err("exceptions must derive from BaseException").into());
+        }
+        if !self.is_fresh(&error) {
+            return Err(impure("raises an exception that exists already"));
+        }
+        Ok(error)
+    }
+}
+
+/// Behind the instructions that end a `for` loop whose iterator is exhausted.
+fn behind_loop(routine: &Routine, instruction: &Instruction) -> u32 {
+    let target = instruction.target();
+    let Some(index) = routine.index_at(target) else { return target };
+    let Some(end) = routine.instructions.get(index).filter(|end| end.act == Act::EndFor) else { return target };
+    match routine.instructions.get(index + 1) {
+        // 3.13 ends the loop by END_FOR and POP_TOP, 3.12 by END_FOR alone, which pops both.
+        Some(pop) if pop.act == Act::PopTop && routine.has_pop_behind_loops => pop.next,
+        _ => end.next,
+    }
+}
