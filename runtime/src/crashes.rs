@@ -49,8 +49,10 @@ struct Registry {
     entries: Vec<Entry>,
     serial: u64,
     exiting: bool,
-    /// Requests whose answer has not been written yet.
+    /// Requests whose last answer has not been written yet.
     n_in_flight: usize,
+    /// The crashes that a client lets go on, until it is told that they do.
+    untold: Vec<String>,
 }
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
@@ -81,7 +83,7 @@ pub(crate) fn add(summary: CrashSummary, deadline: Instant) -> Receiver<Job> {
     arriving
 }
 
-/// Says that a crash is over.
+/// Says that a crash is over, once the client that ended it knows: the program may leave at once by `os._exit`.
 pub(crate) fn end(crash_id: &str, status: CrashStatus) {
     with(|registry| {
         registry.serial += 1;
@@ -93,6 +95,20 @@ pub(crate) fn end(crash_id: &str, status: CrashStatus) {
         }
     });
     CHANGED.notify_all();
+    wait_until(|registry| registry.untold.iter().all(|untold| untold != crash_id));
+}
+
+/// The longest that the program waits for its socket's threads to write an answer.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// Waits a moment at most.
+fn wait_until(is_so: impl Fn(&Registry) -> bool) {
+    let deadline = Instant::now() + MOMENT;
+    let mut guard = registry();
+    while !is_so(guard.get_or_insert_default()) {
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+        guard = CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
 }
 
 /// Counts a heal that was tried.
@@ -272,17 +288,34 @@ impl Drop for InFlight {
     }
 }
 
+/// A request to go on, until the client is told that the program does.
+pub(crate) struct Untold(String);
+
+impl Untold {
+    /// Notes the request, if it is one to go on.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let (Request::Resume { crash_id, .. } | Request::Abort { crash_id, .. }) = request else { return None };
+        with(|registry| registry.untold.push(crash_id.clone()));
+        Some(Self(crash_id.clone()))
+    }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        with(|registry| {
+            if let Some(index) = registry.untold.iter().position(|untold| *untold == self.0) {
+                registry.untold.swap_remove(index);
+            }
+        });
+        CHANGED.notify_all();
+    }
+}
+
 /// Tells waiting clients that the process ends, and gives all that asked a moment to get their answers.
 pub(crate) fn announce_exit() {
-    const MOMENT: Duration = Duration::from_secs(1);
     with(|registry| registry.exiting = true);
     CHANGED.notify_all();
-    let deadline = Instant::now() + MOMENT;
-    let mut guard = registry();
-    while guard.get_or_insert_default().n_in_flight > 0 {
-        let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
-        guard = CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
-    }
+    wait_until(|registry| registry.n_in_flight == 0);
 }
 
 /// Forgets everything: a forked child has no crash yet, and no thread of its parent's.

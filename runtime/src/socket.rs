@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use protocol::{Answer, Envelope, Failure, FailureKind, HealOutcome, Reply, Request};
 
-use crate::crashes::{self, InFlight, Peer};
+use crate::crashes::{self, InFlight, Peer, Untold};
 use crate::state;
 
 /// The longest request, in bytes.
@@ -92,6 +92,7 @@ fn serve(stream: &UnixStream) {
         if write(stream, &answered.answer).is_err() {
             return;
         }
+        drop(answered.untold);
         // That it was done is said before the wait: a program that leaves by `os._exit` says nothing more.
         if let Some(Waits { crash_id, outcome, wait }) = answered.waits {
             let reply = crashes::what_next(&crash_id, *outcome, wait);
@@ -112,6 +113,8 @@ fn write(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
 struct Answered {
     answer: Answer,
     waits: Option<Waits>,
+    /// Dropped when the answer has been written.
+    untold: Option<Untold>,
 }
 
 struct Waits {
@@ -122,7 +125,7 @@ struct Waits {
 
 impl From<Answer> for Answered {
     fn from(answer: Answer) -> Self {
-        Self { answer, waits: None }
+        Self { answer, waits: None, untold: None }
     }
 }
 
@@ -161,6 +164,7 @@ fn answer(line: &[u8], pid: i32) -> Answered {
         Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => Duration::from_millis(*wait_ms).min(MAX_WAIT),
         _ => Duration::ZERO,
     };
+    let untold = Untold::of(&envelope.request);
     let answer = crashes::ask(&crash_id, envelope.request, &peer);
     let waits = match &answer {
         Answer::Ok(Reply::Went(outcome)) if !wait.is_zero() => {
@@ -168,7 +172,7 @@ fn answer(line: &[u8], pid: i32) -> Answered {
         }
         _ => None,
     };
-    Answered { answer, waits }
+    Answered { answer, waits, untold }
 }
 
 fn crash_of(request: &Request) -> Option<String> {
