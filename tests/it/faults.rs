@@ -95,8 +95,8 @@ fn a_client_that_waits_learns_that_the_program_was_killed() {
     let crash_id = program.wait_for_pause();
     let heal_id = program.allowed(&crash_id, &next(""));
     let started = Instant::now();
+    let words = ["resume", &crash_id, &heal_id, "--wait", "25", "--json"];
     let went = std::thread::scope(|scope| {
-        let words = ["resume", &crash_id, &heal_id, "--wait", "25", "--json"];
         let waiting = scope.spawn(|| program.healmcp(&words).json());
         while !program.crashes().is_empty() {
             assert!(started.elapsed() < HANG, "it does not go on");

@@ -377,7 +377,7 @@ print(inspect.getsource(f))
 print(f.__doc__, C.__doc__, f.__annotations__, C.__annotations__, __annotations__ if '__annotations__' in globals() else None)
 print(inspect.signature(f), f.__code__.co_firstlineno, f.__code__.co_varnames, f.__code__.co_argcount)
 print(f.__code__.co_filename.rsplit('/', 1)[1], f.__qualname__, f.__module__, sorted(globals()))
-print(sys._getframe().f_lineno, sys.path, sys.meta_path, sys.path_hooks)
+print(sys._getframe().f_lineno, sys.path, len(sys.meta_path), len(sys.path_hooks))
 print([line for _, _, line in f.__code__.co_lines() if line and line < 1000][-1])
 warnings.warn('told')
 def deep(n):
