@@ -21,7 +21,7 @@ use crate::interpret::{self, Flow, HealError};
 use crate::journal::{self, Healed};
 use crate::passing::Site;
 use crate::plan::{Plan, Route};
-use crate::render::{self, FrameAt};
+use crate::render::{self, FrameAt, Secrets};
 use crate::resume::Action;
 use crate::state;
 
@@ -150,11 +150,13 @@ impl<'py> Healer<'py> {
             Ok(run) => run,
             Err(error) => {
                 let rule = error.rule().unwrap_or_default().to_owned();
-                return Ok(denied("run", &rule, what(&error), error.hint));
+                let secrets = Secrets::of(&target.frame);
+                return Ok(denied("run", &rule, secrets.mask(&what(&error)), secrets.mask(&error.hint)));
             }
         };
-        let changes = run.changes().to_vec();
-        let printed = render::redacted(run.printed());
+        let secrets = Secrets::of(&target.frame);
+        let changes = masked(run.changes(), &secrets);
+        let printed = secrets.mask(run.printed());
         let written = gate::written(&run);
         let temporary = run.temporary_names();
         let route = target.route(proposal, &run.flow);
@@ -203,7 +205,9 @@ impl<'py> Healer<'py> {
         let target = self.target(checked.proposal.frame)?;
         let run = interpret::run(&checked.program, &target.frame, &gate::Calls, &interpret::Limits::default())
             .map_err(|error| {
-                Failure::new(FailureKind::HealFailed, what(&error), format!("nothing was changed; {}", error.hint))
+                let secrets = Secrets::of(&target.frame);
+                let hint = format!("nothing was changed; {}", secrets.mask(&error.hint));
+                Failure::new(FailureKind::HealFailed, secrets.mask(&what(&error)), hint)
             })?;
         let route = target
             .route(&checked.proposal, &run.flow)
@@ -212,7 +216,7 @@ impl<'py> Healer<'py> {
         if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
             return Err(Failure::new(FailureKind::NotAllowed, verdict.reason, "nothing was changed; heal another place"));
         }
-        let changes = run.changes().to_vec();
+        let changes = masked(run.changes(), &Secrets::of(&target.frame));
         journal::write(
             "resume",
             json!({
@@ -251,7 +255,10 @@ impl<'py> Healer<'py> {
 impl<'py> Target<'py> {
     fn route(&self, proposal: &HealProposal, flow: &Flow<'py>) -> Result<Route, crate::control::NoJump> {
         match flow {
-            Flow::Return(value) => self.plan.return_value(value),
+            Flow::Return(value) => self.plan.return_value(value).map(|route| {
+                let effect = Secrets::of(&self.frame).mask(&route.effect);
+                Route { effect, ..route }
+            }),
             Flow::Break => self.plan.break_loop(),
             Flow::Continue => self.plan.continue_loop(),
             Flow::End => match proposal.then {
@@ -356,7 +363,21 @@ pub(crate) fn evaluate<'py>(text: &str, frame: &Bound<'py, PyAny>) -> Result<Bou
         return Err(Failure::new(FailureKind::BadRequest, "there is no expression", "write one, such as `rows[0]`"));
     };
     interpret::evaluate(&expression, frame, &gate::Calls, &interpret::Limits::default())
-        .map_err(|error| Failure::new(FailureKind::HealFailed, error.message, error.hint))
+        .map_err(|error| {
+            let secrets = Secrets::of(frame);
+            Failure::new(FailureKind::HealFailed, secrets.mask(&error.message), secrets.mask(&error.hint))
+        })
+}
+
+/// What a heal changed, without the texts of secrets that it moved.
+fn masked(changes: &[StateChange], secrets: &Secrets) -> Vec<StateChange> {
+    let mask = |change: &StateChange| StateChange {
+        place: secrets.mask(&change.place),
+        old: secrets.mask(&change.old),
+        new: secrets.mask(&change.new),
+        ..change.clone()
+    };
+    changes.iter().map(mask).collect()
 }
 
 fn in_words(change: &StateChange) -> String {

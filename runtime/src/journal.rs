@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -81,13 +82,14 @@ fn folder() -> PathBuf {
 fn open() -> std::io::Result<File> {
     let folder = folder();
     if !folder.is_dir() {
-        std::fs::create_dir_all(&folder)?;
+        // What a heal saw of the program is for the user alone.
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     }
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         std::fs::write(ignore, "*\n")?;
     }
-    OpenOptions::new().create(true).append(true).open(path())
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path())
 }
 
 /// Remembers a heal for the end of the run.

@@ -261,7 +261,9 @@ impl<'a, 'py> Paused<'a, 'py> {
         } else {
             render::evaluated(expression, &value, &render::Limits::wide(max_chars))
         };
-        Ok(Reply::Value { type_name: rendered.type_name, text: rendered.text, cut: rendered.cut })
+        // What an expression gave may be a secret under no name, or a piece with one in it.
+        let text = render::Secrets::of(&at.frame).mask(&rendered.text);
+        Ok(Reply::Value { type_name: rendered.type_name, text, cut: rendered.cut })
     }
 }
 

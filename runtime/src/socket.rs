@@ -1,9 +1,9 @@
 //! The process's socket: one line in, one line out. It lives in threads of its own that never touch Python.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,8 +34,7 @@ pub(crate) fn listen() -> std::io::Result<PathBuf> {
         return Ok(path.clone());
     }
     let folder = PathBuf::from(&state::settings().sockets);
-    std::fs::create_dir_all(&folder)?;
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700))?;
+    make_private(&folder)?;
     let path = folder.join(format!("{pid}.sock"));
     // A file of this name is left over from a process that had our id before.
     let _ = std::fs::remove_file(&path);
@@ -50,6 +49,22 @@ pub(crate) fn listen() -> std::io::Result<PathBuf> {
     })?;
     *listening = Some((pid, path.clone()));
     Ok(path)
+}
+
+/// Makes the folder of the sockets, or checks that it is the user's alone: somebody may have put another in its place.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    if let Some(above) = folder.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let found = std::fs::symlink_metadata(folder)?;
+    let is_private = found.is_dir()
+        && found.uid() == nix::unistd::geteuid().as_raw()
+        && found.mode() & 0o077 == 0;
+    if is_private { Ok(()) } else { Err(std::io::Error::other("it is not a folder of the user's alone")) }
 }
 
 /// Removes the socket of this process.
