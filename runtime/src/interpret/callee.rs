@@ -48,10 +48,6 @@ impl<'py> Interpreter<'_, 'py> {
             if let Some(member) = self.listed_callable(callable)? {
                 return self.call_listed(member, callable, values);
             }
-            let has_generator = values.all().any(|value| value.cast::<Replay>().is_ok());
-            if has_generator {
-                return Err(impure(format!("hands a generator to `{name}()`")));
-            }
             return self.run_function(callable, values);
         }
         if let Some(builtin) = self.listed_builtin(callable) {
@@ -187,14 +183,12 @@ impl<'py> Interpreter<'_, 'py> {
     ) -> Eval<Value<'py>> {
         match builtin {
             Builtin::Print => return Err(impure("prints")),
-            Builtin::Map | Builtin::Filter => return self.map_or_filter_by(builtin, values),
+            Builtin::Map | Builtin::Filter => {
+                let iterator = self.map_or_filter_by(builtin, values)?;
+                return self.waits(iterator);
+            }
             Builtin::Iter if values.positional.len() > 1 => return Err(impure("hands a function to `iter()`")),
             Builtin::Type if values.positional.len() != 1 => return Err(impure("makes a class")),
-            Builtin::Zip | Builtin::Enumerate | Builtin::Iter
-                if values.all().any(|value| value.cast::<Replay>().is_ok()) =>
-            {
-                return Err(impure("keeps a generator"));
-            }
             Builtin::Isinstance | Builtin::Issubclass => {
                 if let [object, class] = values.positional.as_slice() {
                     self.vet_class_check(object, class)?;
@@ -278,7 +272,7 @@ impl<'py> Interpreter<'_, 'py> {
         Ok(())
     }
 
-    /// `map` and `filter`: applied at once, so what they give must be consumed at once.
+    /// `map` and `filter`: applied at once, so nothing may be written before they are read.
     fn map_or_filter_by(&mut self, builtin: Builtin, values: Values<'py>) -> Eval<Value<'py>> {
         let Some((function, iterables)) = values.positional.split_first() else {
             return Err(impure(format!("calls `{}()` without a function", builtin.name())));
@@ -286,7 +280,11 @@ impl<'py> Interpreter<'_, 'py> {
         let name = self.callable_name(function);
         let mut iterators = Vec::with_capacity(iterables.len());
         for iterable in iterables {
-            iterators.push(self.iterate(iterable)?);
+            let iterator = self.iterate(iterable)?;
+            if iterator.is(iterable) && iterable.cast::<Replay>().is_err() {
+                return Err(impure(format!("has a `{}` over an iterator", builtin.name())));
+            }
+            iterators.push(iterator);
         }
         let mut replay = Replay::default();
         loop {

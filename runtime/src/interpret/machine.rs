@@ -54,6 +54,15 @@ impl<'py> Frame<'py> {
         self.stack.push(Some(value));
     }
 
+    /// The elements of a new container; a generator in it would be lost sight of.
+    fn pop_elements(&mut self, count: u32) -> Eval<Vec<Value<'py>>> {
+        let elements = self.pop_many(count)?;
+        if elements.iter().any(|element| element.cast::<Replay>().is_ok()) {
+            return Err(impure("keeps a generator"));
+        }
+        Ok(elements)
+    }
+
     fn pop_many(&mut self, count: u32) -> Eval<Vec<Value<'py>>> {
         let start = self.stack.len().checked_sub(count as usize).ok_or_else(broken)?;
         self.stack.drain(start..).map(|value| value.ok_or_else(broken)).collect()
@@ -128,6 +137,15 @@ impl<'py> Interpreter<'_, 'py> {
                 HELP,
             ));
         }
+        if is_expression {
+            let iterator = values.positional.first();
+            let is_new = iterator
+                .zip(self.machine.begun.as_ref())
+                .is_some_and(|(iterator, begun)| iterator.is(begun));
+            if !is_new {
+                return Err(impure("has a generator over an iterator"));
+            }
+        }
         let slots = self.bind_parameters(function, &routine, values)?;
         let field = |name: &str| function.getattr(name)?.cast_into::<PyDict>().map_err(PyErr::from);
         let mut frame = Frame {
@@ -145,8 +163,32 @@ impl<'py> Interpreter<'_, 'py> {
         self.machine.depth -= 1;
         match (frame.yielded.take(), value) {
             (None, value) => value,
-            (Some(replay), Ok(_)) => self.replay(replay),
-            (Some(replay), Err(stop)) => self.replay_failing(replay, stop),
+            (Some(replay), Ok(_)) => {
+                let generator = self.replay(replay)?;
+                self.waits(generator)
+            }
+            (Some(replay), Err(stop)) => {
+                let generator = self.replay_failing(replay, stop)?;
+                self.waits(generator)
+            }
+        }
+    }
+
+    /// Remembers a generator whose elements are known already.
+    pub(super) fn waits(&mut self, generator: Value<'py>) -> Eval<Value<'py>> {
+        if let Ok(generator) = generator.cast::<Replay>() {
+            self.machine.waiting.push(generator.clone());
+        }
+        Ok(generator)
+    }
+
+    /// Nothing is written while a generator waits: it would have computed its elements afterwards.
+    fn may_write_own(&mut self) -> Eval<()> {
+        self.machine.waiting.retain(|generator| !generator.borrow().is_exhausted());
+        if self.machine.waiting.is_empty() {
+            Ok(())
+        } else {
+            Err(impure("writes while a generator is open"))
         }
     }
 
@@ -306,6 +348,7 @@ impl<'py> Interpreter<'_, 'py> {
         if !self.is_fresh(object) {
             return Err(impure(what()));
         }
+        self.may_write_own()?;
         let journal = std::mem::take(&mut self.journal);
         let mode = std::mem::replace(&mut self.mode, Mode::Heal);
         let done = work(self);
@@ -332,6 +375,7 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn add_to_set(&mut self, set: &Value<'py>, element: &Value<'py>) -> Eval<()> {
+        self.may_write_own()?;
         self.vet_key(set, element)?;
         let set = set.cast::<PySet>().map_err(PyErr::from)?;
         set.add(element)?;
@@ -340,6 +384,7 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn append(&mut self, list: &Value<'py>, items: Vec<Value<'py>>) -> Eval<()> {
+        self.may_write_own()?;
         let list = list.cast::<PyList>().map_err(PyErr::from)?;
         self.meter.elements(list.len() + items.len())?;
         for item in items {
@@ -424,6 +469,7 @@ impl<'py> Interpreter<'_, 'py> {
                     let name = &frame.routine.code.locals[argument as usize];
                     return Err(impure(format!("writes the outer variable `{name}`")));
                 }
+                self.may_write_own()?;
                 cell.setattr("cell_contents", value)?;
             }
             Act::LoadGlobal => {
@@ -539,16 +585,16 @@ impl<'py> Interpreter<'_, 'py> {
                 frame.push(self.truth_value(truth));
             }
             Act::BuildTuple => {
-                let items = frame.pop_many(argument)?;
+                let items = frame.pop_elements(argument)?;
                 frame.push(PyTuple::new(py, items)?.into_any());
             }
             Act::BuildList => {
-                let items = frame.pop_many(argument)?;
+                let items = frame.pop_elements(argument)?;
                 let list = self.new_list(items)?;
                 frame.push(list);
             }
             Act::BuildSet => {
-                let items = frame.pop_many(argument)?;
+                let items = frame.pop_elements(argument)?;
                 let set = PySet::empty(py)?.into_any();
                 self.note_fresh(&set);
                 for item in items {
@@ -560,13 +606,13 @@ impl<'py> Interpreter<'_, 'py> {
                 let dict = PyDict::new(py).into_any();
                 self.note_fresh(&dict);
                 if instruction.act == Act::BuildMap {
-                    let items = frame.pop_many(argument * 2)?;
+                    let items = frame.pop_elements(argument * 2)?;
                     for pair in items.chunks_exact(2) {
                         self.set_key(&dict, &pair[0], &pair[1])?;
                     }
                 } else {
                     let keys = frame.pop()?.cast_into::<PyTuple>().map_err(PyErr::from)?;
-                    let values = frame.pop_many(argument)?;
+                    let values = frame.pop_elements(argument)?;
                     for (key, value) in keys.iter().zip(values) {
                         self.set_key(&dict, &key, &value)?;
                     }
@@ -670,6 +716,11 @@ impl<'py> Interpreter<'_, 'py> {
             Act::GetIter => {
                 let iterable = frame.pop()?;
                 let iterator = self.iterate(&iterable)?.into_any();
+                let is_new = !iterator.is(&iterable);
+                if frame.yielded.is_some() && !is_new {
+                    return Err(impure("has a generator over an iterator"));
+                }
+                self.machine.begun = is_new.then(|| iterator.clone());
                 if self.own_iterator(&iterator).is_none() {
                     self.note_fresh(&iterator);
                 }
@@ -721,7 +772,7 @@ impl<'py> Interpreter<'_, 'py> {
                     keywords = names.into_iter().zip(positional.drain(start..)).collect();
                 }
                 positional.splice(0..0, first);
-                let value = self.call_from(frame, &callable, Values { positional, keywords }, instruction)?;
+                let value = self.call_from(frame, &callable, Values { positional, keywords })?;
                 frame.push(value);
             }
             Act::CallEx => {
@@ -738,7 +789,7 @@ impl<'py> Interpreter<'_, 'py> {
                 let mut positional = self.materialise(&iterable)?;
                 let (callable, first) = self.pop_callable(frame)?;
                 positional.splice(0..0, first);
-                let value = self.call_from(frame, &callable, Values { positional, keywords }, instruction)?;
+                let value = self.call_from(frame, &callable, Values { positional, keywords })?;
                 frame.push(value);
             }
             Act::MakeFunction => {
@@ -814,29 +865,34 @@ impl<'py> Interpreter<'_, 'py> {
         }
     }
 
-    /// A call from a frame: `super()` needs to know it, and a generator expression must be consumed at once.
+    /// A call from a frame: `super()` needs to know it, and what it does with generators.
     fn call_from(
         &mut self,
         frame: &Frame<'py>,
         callable: &Value<'py>,
         values: Values<'py>,
-        instruction: &Instruction,
     ) -> Eval<Value<'py>> {
         if values.positional.is_empty() && callable.is(self.py.import("builtins")?.getattr("super")?) {
             return self.super_object(frame);
         }
         let name = self.callable_name(callable);
+        let generators: Vec<_> = values
+            .all()
+            .filter_map(|value| value.cast::<Replay>().ok().cloned())
+            .collect();
         let value = self.call_object(callable, values, &name)?;
-        if value.cast::<Replay>().is_ok() {
-            // Its elements have been computed: nothing may change before they are read.
-            let next = frame.routine.instructions.iter().filter(|next| next.offset > instruction.offset);
-            let is_consumed = next
-                .filter(|next| next.act != Act::Nop && next.act != Act::KwNames)
-                .take(2)
-                .position(|next| matches!(next.act, Act::Call | Act::CallKw));
-            if is_consumed.is_none() {
-                return Err(impure("keeps a generator"));
-            }
+        // C code that gives no iterator has done with a generator that nobody else knows.
+        let is_done = self.own_iterator(&value).is_none()
+            && (self.facts.is_native_callable(callable) || self.facts.kind(callable)? == Kind::Class);
+        if is_done {
+            let held = |generator: &Bound<'py, Replay>| {
+                let values = frame.slots.iter().chain(&frame.stack).flatten();
+                values.into_iter().any(|value| value.is(generator))
+            };
+            let gone: Vec<_> = generators.into_iter().filter(|generator| !held(generator)).collect();
+            self.machine
+                .waiting
+                .retain(|waiting| !gone.iter().any(|generator| generator.is(waiting)));
         }
         Ok(value)
     }

@@ -2,6 +2,7 @@
 
 use healcore::{Options, PythonMinor, check, check_expression};
 use protocol::StateChange;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde_json::{Value, json};
@@ -17,10 +18,15 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_probe_compile, module)?)
 }
 
-/// Compiles a module's text with our handlers in it.
+/// Compiles a module's text with our handlers in it, in a process that never pauses.
 #[pyfunction]
-fn _probe_compile<'py>(source: &Bound<'py, PyString>, filename: &str) -> Option<Bound<'py, PyAny>> {
-    crate::compile::wrapped(source.as_any(), filename).map(|wrapped| wrapped.code)
+fn _probe_compile<'py>(source: &Bound<'py, PyString>, filename: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let settings = serde_json::from_value(json!({
+        "version": 0, "extension": "", "inject": "", "sockets": "", "cache": "", "state": "", "timeout_s": 0,
+        "scope": {"root": "", "include": [], "exclude": []}, "guard": {}, "command": [], "session": "",
+    }));
+    crate::state::set_settings(settings.map_err(|error| PyValueError::new_err(error.to_string()))?);
+    Ok(crate::compile::wrapped(source.as_any(), filename).map(|wrapped| wrapped.code))
 }
 
 /// Everything is in scope; program calls are allowed where the test says so.
@@ -94,7 +100,7 @@ fn _probe_run(
         Some(text) => {
             let table = serde_json::from_str(text).unwrap_or_default();
             let policy = healguard::Policy::from_json(&table);
-            Some(policy.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?)
+            Some(policy.map_err(|error| PyValueError::new_err(error.to_string()))?)
         }
     };
     let policy = TestPolicy {

@@ -17,6 +17,7 @@ use super::calls::Values;
 use super::instructions::Routine;
 use super::interpreter::{Interpreter, Mode};
 use super::policy::Decision;
+use super::replay::Replay;
 use super::stop::{Eval, Stop, rule};
 use super::vet::{EQUAL, HASH, Specials};
 use super::world::Kind;
@@ -36,6 +37,10 @@ pub(super) struct Machine<'py> {
     pub(super) fresh: HashMap<usize, Bound<'py, PyAny>>,
     /// The `super()` objects among it: from which class on they look, and for whom.
     pub(super) supers: HashMap<usize, (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    /// Generators whose elements were computed when they were made: until they are read, nothing may be written.
+    pub(super) waiting: Vec<Bound<'py, Replay>>,
+    /// The iterator that was begun last.
+    pub(super) begun: Option<Bound<'py, PyAny>>,
     /// Code that was read.
     pub(super) routines: HashMap<usize, Rc<Routine>>,
     /// The other operands that a special method may get; nothing where they are not known.
@@ -146,6 +151,8 @@ impl<'py> Interpreter<'_, 'py> {
         if is_outermost {
             self.machine.supers.clear();
             self.machine.fresh.clear();
+            self.machine.waiting.clear();
+            self.machine.begun = None;
         }
         value
     }
@@ -198,7 +205,9 @@ impl<'py> Interpreter<'_, 'py> {
     ) -> Eval<Option<Bound<'py, PyAny>>> {
         // What the calls around this one have made existed before it: the second time it would be written again.
         let fresh = std::mem::take(&mut self.machine.fresh);
+        let waiting = std::mem::take(&mut self.machine.waiting);
         let value = self.follow(callable, Values::of(args), path);
+        self.machine.waiting = waiting;
         self.machine.fresh = fresh;
         match value {
             Ok(value) => Ok(Some(value)),

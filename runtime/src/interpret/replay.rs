@@ -21,6 +21,11 @@ impl Replay {
         self.items.len()
     }
 
+    /// Whether nothing is left in it.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.items.is_empty() && self.error.is_none()
+    }
+
     /// After the last item the iterator raises this.
     pub(super) fn fail(&mut self, error: PyErr) {
         self.error = Some(error);
