@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::folders::{cannot, make};
 use crate::launch;
 
+/// The versions of Python that are looked for where none is named, newest first.
+const VERSIONS: [&str; 4] = ["3.14", "3.13", "3.12", "3.11"];
+
 /// The folder of the cache that holds the environments.
 const BENCH_FOLDER: &str = "bench";
 
@@ -28,6 +31,17 @@ pub(crate) struct Interpreters {
 }
 
 impl Interpreters {
+    /// Finds the newest interpreter that healmcp works in.
+    pub(crate) fn newest(&self) -> Result<PathBuf> {
+        let found = VERSIONS.iter().find_map(|version| self.find(version).ok());
+        found.ok_or_else(|| {
+            Error::usage(
+                "no Python 3.11 or later was found on PATH or among pyenv's versions",
+                "name one with --python",
+            )
+        })
+    }
+
     fn find(&self, version: &str) -> Result<PathBuf> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = found.get(version) {

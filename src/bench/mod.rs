@@ -1,13 +1,21 @@
-//! The benchmark of real crashes: instances, their environments, the healer and the score.
+//! The benchmarks: real crashes and their heals, and decisions to pause.
 
 mod environment;
+mod healing;
 mod instance;
+mod parallel;
+mod pause;
+mod pause_trial;
+mod place;
 mod running;
 mod score;
 mod trial;
 
 pub(crate) use environment::Interpreters;
-pub(crate) use instance::{Instance, read_all, read_plan};
+pub(crate) use instance::{read_all, read_plan};
+pub(crate) use parallel::in_parallel;
+pub(crate) use pause::{Outcome, pause_json, pause_text, read_rows};
+pub(crate) use pause_trial::{PauseBench, run_row};
 pub(crate) use running::Running;
 pub(crate) use score::{Score, json, table};
 pub(crate) use trial::{Bench, run};

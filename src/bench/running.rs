@@ -15,9 +15,7 @@ impl Running {
     /// Takes over SIGINT and SIGTERM: they end the programs first, then this process. To be called before any thread
     /// is started.
     pub(crate) fn ends_on_signals(&self) {
-        let mut signals = SigSet::empty();
-        signals.add(Signal::SIGINT);
-        signals.add(Signal::SIGTERM);
+        let signals = awaited();
         if signals.thread_block().is_err() {
             return;
         }
@@ -47,6 +45,27 @@ impl Running {
     fn leaders(&self) -> MutexGuard<'_, BTreeSet<u32>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Starts a program with the signals let through that this process waits for: it would inherit that they are blocked,
+/// and never meet a `KeyboardInterrupt`.
+pub(super) fn unblocked<T>(spawn: impl FnOnce() -> T) -> T {
+    let signals = awaited();
+    let was_blocked = SigSet::thread_get_mask().is_ok_and(|mask| mask.contains(Signal::SIGINT));
+    if !was_blocked || signals.thread_unblock().is_err() {
+        return spawn();
+    }
+    let spawned = spawn();
+    // Blocking can only fail for a set that is none.
+    let _ = signals.thread_block();
+    spawned
+}
+
+fn awaited() -> SigSet {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    signals
 }
 
 /// Kills a program with its children; it may have ended just now.

@@ -1,24 +1,22 @@
 //! Runs one instance: the program under `healmcp run`, and beside it a healer that follows its plan.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use protocol::{CrashStatus, HealProposal, Reply, Request, ResumeAction, VerdictKind};
-use tempfile::TempDir;
-use tools::ToolError;
+use protocol::{CrashStatus, HealProposal};
 
 use super::environment::{Interpreters, prepare};
+use super::healing::{abort, apply, skip};
 use super::instance::{Instance, Plan};
-use super::running::{Running, end_group};
+use super::place::{Launch, Place, attend};
+use super::running::Running;
 use super::score::Score;
-use crate::client::{Client, unexpected};
-use crate::error::{Error, Result};
-use crate::folders::{cannot, make_private};
+use crate::client::{Client, Peer};
+use crate::error::Result;
+use crate::folders::cannot;
 
 /// What all trials share.
 #[derive(Debug)]
@@ -40,9 +38,6 @@ pub(crate) struct Bench {
 /// A program that runs longer hangs.
 const HANG: Duration = Duration::from_secs(120);
 
-/// How often the healer looks at the program.
-const POLL: Duration = Duration::from_millis(15);
-
 /// Runs one instance; whatever goes wrong is part of its score.
 pub(crate) fn run(bench: &Bench, instance: &Instance) -> Score {
     attempt(bench, instance).unwrap_or_else(|error| Score {
@@ -57,12 +52,21 @@ pub(crate) fn run(bench: &Bench, instance: &Instance) -> Score {
 
 fn attempt(bench: &Bench, instance: &Instance) -> Result<Score> {
     let python = prepare(instance, &bench.cache, &bench.interpreters)?;
-    let expected = instance.folder.join("expected.txt");
-    let expected = fs::read(&expected).map_err(|error| cannot("read", &expected, &error))?;
-    let place = Place::make(instance, bench.uid)?;
+    let read = |name: &str| {
+        let path = instance.folder.join(name);
+        fs::read(&path).map_err(|error| cannot("read", &path, &error))
+    };
+    let expected = read("expected.txt")?;
+    let place = Place::make(bench.uid)?;
+    place.write("driver.py", &read("driver.py")?)?;
 
     let started = Instant::now();
-    let mut child = place.start(bench, instance, &python)?;
+    let child = place.start(&Launch {
+        executable: &bench.executable,
+        python: &python,
+        script: "driver.py",
+        include: &instance.import_names,
+    })?;
     let mut healer = Healer {
         client: Client::new(place.sockets(), bench.uid, "healmcp bench"),
         plan: &bench.plan,
@@ -75,11 +79,13 @@ fn attempt(bench: &Bench, instance: &Instance) -> Result<Score> {
         gave_up: false,
         notes: Vec::new(),
     };
-    bench.running.started(child.id());
-    let status = healer.attend(&mut child, started);
-    bench.running.ended(child.id());
-    let status = status?;
+    let peer = healer.client.peer(child.id());
+    let status = attend(child, &bench.running, HANG, || healer.look(&peer))?;
     let seconds = started.elapsed().as_secs_f64();
+    if status.is_none() {
+        let told = format!("killed after {} s and {} pauses", HANG.as_secs(), healer.n_pauses);
+        healer.notes.push(told);
+    }
 
     let stdout = place.read("stdout")?;
     let stderr = String::from_utf8_lossy(&place.read("stderr")?).into_owned();
@@ -107,81 +113,6 @@ fn attempt(bench: &Bench, instance: &Instance) -> Result<Score> {
     })
 }
 
-/// A folder of its own for the program, with sockets that no other healer sees.
-struct Place {
-    folder: TempDir,
-    runtime_dir: TempDir,
-}
-
-impl Place {
-    fn make(instance: &Instance, uid: u32) -> Result<Self> {
-        let temporary = |name: &str| {
-            let made = tempfile::Builder::new().prefix(name).tempdir();
-            made.map_err(|error| cannot("make a folder in", &std::env::temp_dir(), &error))
-        };
-        let place = Self {
-            folder: temporary("healmcp-bench-")?,
-            runtime_dir: temporary("healmcp-")?,
-        };
-        make_private(&place.sockets(), uid)?;
-        let driver = place.folder.path().join("driver.py");
-        fs::copy(instance.folder.join("driver.py"), &driver)
-            .map_err(|error| cannot("copy the driver to", &driver, &error))?;
-        Ok(place)
-    }
-
-    fn sockets(&self) -> PathBuf {
-        self.runtime_dir.path().join("healmcp")
-    }
-
-    /// The output goes to files outside the program's folder: a pipe that nobody reads would stop the program.
-    fn output(&self, name: &str) -> PathBuf {
-        self.runtime_dir.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.output(name);
-        fs::read(&path).map_err(|error| cannot("read", &path, &error))
-    }
-
-    fn start(&self, bench: &Bench, instance: &Instance, python: &Path) -> Result<Child> {
-        let create = |name: &str| {
-            let path = self.output(name);
-            File::create(&path).map_err(|error| cannot("write", &path, &error))
-        };
-        let mut command = Command::new(&bench.executable);
-        command.args(["run", "--timeout", "60"]);
-        for name in &instance.import_names {
-            command.args(["--include", name]);
-        }
-        command.arg("--").arg(python).arg("driver.py");
-        for name in [
-            "CI",
-            "PYTHONPATH",
-            "PYTHONSTARTUP",
-            protocol::SWITCH_VARIABLE,
-            protocol::SETTINGS_VARIABLE,
-        ] {
-            command.env_remove(name);
-        }
-        command
-            .current_dir(self.folder.path())
-            .envs([
-                ("PYTHONHASHSEED", "0"),
-                ("TZ", "UTC"),
-                ("COLUMNS", "80"),
-                ("TERM", "dumb"),
-            ])
-            .env("XDG_RUNTIME_DIR", self.runtime_dir.path())
-            .stdin(Stdio::null())
-            .stdout(create("stdout")?)
-            .stderr(create("stderr")?)
-            .process_group(0)
-            .spawn()
-            .map_err(|error| cannot("start", &bench.executable, &error))
-    }
-}
-
 /// Follows the plan for one program.
 struct Healer<'a> {
     client: Client,
@@ -194,28 +125,12 @@ struct Healer<'a> {
 }
 
 impl Healer<'_> {
-    /// Heals until the program ends; `None` when it had to be killed.
-    fn attend(&mut self, child: &mut Child, started: Instant) -> Result<Option<ExitStatus>> {
-        let lost = |error: io::Error| Error::failed(format!("the program was lost: {error}"), "run it again");
-        let peer = self.client.peer(child.id());
-        loop {
-            if let Some(status) = child.try_wait().map_err(lost)? {
-                return Ok(Some(status));
-            }
-            if started.elapsed() > HANG {
-                end_group(child.id());
-                child.wait().map_err(lost)?;
-                let notes = format!("killed after {} s and {} pauses", HANG.as_secs(), self.n_pauses);
-                self.notes.push(notes);
-                return Ok(None);
-            }
-            // Until its first pause there is no socket; while it ends, none that answers.
-            let crashes = self.client.crashes_of(&peer).unwrap_or_default();
-            for crash in crashes.iter().filter(|crash| crash.status == CrashStatus::Paused) {
-                self.n_pauses += 1;
-                self.heal(&crash.crash_id);
-            }
-            thread::sleep(POLL);
+    fn look(&mut self, peer: &Peer) {
+        // Until its first pause there is no socket; while it ends, none that answers.
+        let crashes = self.client.crashes_of(peer).unwrap_or_default();
+        for crash in crashes.iter().filter(|crash| crash.status == CrashStatus::Paused) {
+            self.n_pauses += 1;
+            self.heal(&crash.crash_id);
         }
     }
 
@@ -224,12 +139,12 @@ impl Healer<'_> {
             if self.n_used > 0 && !self.gave_up {
                 self.notes.push(format!("pause {} has no heal", self.n_pauses));
             }
-            self.abort(crash_id, "no heal is planned for this pause");
+            self.let_go(crash_id, "no heal is planned for this pause");
             return;
         };
-        if let Err(error) = self.apply(crash_id, proposal) {
+        if let Err(error) = apply(&self.client, crash_id, proposal) {
             self.notes.push(format!("heal {}: {error}", self.n_used));
-            self.abort(crash_id, "the planned heal cannot be applied");
+            self.let_go(crash_id, "the planned heal cannot be applied");
         }
     }
 
@@ -239,13 +154,7 @@ impl Healer<'_> {
         }
         match self.plan {
             Plan::None => None,
-            Plan::Skip => Some(HealProposal {
-                frame: 0,
-                code: String::new(),
-                then: Some(ResumeAction::Next),
-                value: None,
-                line: None,
-            }),
+            Plan::Skip => Some(skip(0)),
             Plan::Written(_) => {
                 let heal = self.heals.get(self.n_used).cloned()?;
                 self.n_used += 1;
@@ -254,47 +163,10 @@ impl Healer<'_> {
         }
     }
 
-    fn apply(&self, crash_id: &str, proposal: HealProposal) -> Result<(), ToolError> {
-        let crash_id = crash_id.to_owned();
-        let asked = Request::Check {
-            crash_id: crash_id.clone(),
-            proposal,
-        };
-        let check = match self.client.ask_crash(&crash_id, asked)? {
-            Reply::Checked(check) => check,
-            other => return Err(unexpected(&other)),
-        };
-        let denied = || {
-            let verdict = &check.verdict;
-            let first = check.violations.first();
-            let violation = first.map_or_else(String::new, |first| {
-                format!(", line {}: {}", first.line, first.message)
-            });
-            let told = format!("{} {}{violation}", verdict.rule, verdict.reason);
-            ToolError::input(told.trim_start(), "")
-        };
-        let heal_id = check
-            .heal_id
-            .clone()
-            .filter(|_| check.verdict.verdict != VerdictKind::Deny);
-        let resume = Request::Resume {
-            crash_id: crash_id.clone(),
-            heal_id: heal_id.ok_or_else(denied)?,
-            wait_ms: 0,
-        };
-        self.client.ask_crash(&crash_id, resume)?;
-        Ok(())
-    }
-
     /// From here on the program runs as plain Python.
-    fn abort(&mut self, crash_id: &str, reason: &str) {
+    fn let_go(&mut self, crash_id: &str, reason: &str) {
         self.gave_up = true;
-        let asked = Request::Abort {
-            crash_id: crash_id.to_owned(),
-            reason: reason.to_owned(),
-            wait_ms: 0,
-        };
-        if let Err(error) = self.client.ask_crash(crash_id, asked) {
+        if let Err(error) = abort(&self.client, crash_id, reason) {
             self.notes.push(format!("abort: {error}"));
         }
     }
