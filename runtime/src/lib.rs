@@ -38,6 +38,7 @@ mod resume;
 mod location_swap;
 mod monitoring;
 mod tracing;
+mod workers;
 
 use pyo3::prelude::*;
 

@@ -3,7 +3,7 @@
 use protocol::Settings;
 use pyo3::prelude::*;
 
-use crate::{announce, crashes, fork, loaders, main_script, scope, socket, state};
+use crate::{announce, crashes, fork, loaders, main_script, scope, socket, state, workers};
 
 /// Starts the runtime with the settings as JSON; does nothing in a process that has started it already.
 #[pyfunction]
@@ -23,6 +23,7 @@ pub(crate) fn start(py: Python<'_>, settings: &str) -> PyResult<()> {
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(at_exit, py)?,))?;
     scope::learn_installed(py)?;
     loaders::install(py)?;
+    workers::prepare(py)?;
     main_script::expect(py)
 }
 

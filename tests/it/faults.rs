@@ -427,7 +427,7 @@ fn two_programs_pause_side_by_side() {
 #[test]
 fn a_child_process_pauses_on_a_socket_of_its_own() {
     on_each(|python| {
-        for method in ["fork", "spawn"] {
+        for method in ["fork", "spawn", "forkserver"] {
             let main = format!(
                 "import multiprocessing\ndef work(d):\n    print('child', d['k'], flush=True)\n\
                  if __name__ == '__main__':\n    context = multiprocessing.get_context('{method}')\n    \

@@ -251,11 +251,6 @@ impl Program {
         String::from_utf8_lossy(&fs::read(self.place(name)).unwrap_or_default()).into_owned()
     }
 
-    /// What the program wrote to stderr so far.
-    pub(crate) fn stderr(&self) -> String {
-        self.read("stderr")
-    }
-
     /// Waits for the program's end.
     pub(crate) fn finish(&mut self) -> Ended {
         let mut child = self.child.take().expect("it was started");
