@@ -38,7 +38,9 @@ pub(crate) fn paused(py: Python<'_>, summary: &CrashSummary, timeout_s: u64) {
 
 /// Says that the exception goes on.
 pub(crate) fn released(crash_id: &str, reason: &str) {
-    say(&format!("healmcp: crash {crash_id}: {reason}, so the exception goes on\n"));
+    say(&format!(
+        "healmcp: crash {crash_id}: {reason}, so the exception goes on\n"
+    ));
 }
 
 /// Says at the end of a healed run what was healed and what was skipped.

@@ -69,10 +69,18 @@ fn try_wrapped<'py>(
     let py = source.py();
     let marshal = py.import("marshal")?;
     let key = transformation.map_or("", |transformation| &transformation.key);
-    let cache = source.extract::<&[u8]>().ok().map(|bytes| cache_path(py, bytes, filename, key));
+    let cache = source
+        .extract::<&[u8]>()
+        .ok()
+        .map(|bytes| cache_path(py, bytes, filename, key));
     let cached = cache.as_ref().and_then(|path| std::fs::read(path).ok());
-    if let Some(entry) = cached.and_then(|bytes| marshal.call_method1("loads", (PyBytes::new(py, &bytes),)).ok()) {
-        return Ok(Wrapped { code: with_hook(&entry.get_item(0)?)?, warns: entry.get_item(1)?.extract()? });
+    if let Some(entry) =
+        cached.and_then(|bytes| marshal.call_method1("loads", (PyBytes::new(py, &bytes),)).ok())
+    {
+        return Ok(Wrapped {
+            code: with_hook(&entry.get_item(0)?)?,
+            warns: entry.get_item(1)?.extract()?,
+        });
     }
     let (code, warns) = compile_with_hooks(source, filename, transformation)?;
     let code = without_hook_line(&code)?;
@@ -80,7 +88,10 @@ fn try_wrapped<'py>(
         let bytes = marshal.call_method1("dumps", ((&code, warns),))?;
         write_cache(&path, bytes.extract()?);
     }
-    Ok(Wrapped { code: with_hook(&code)?, warns })
+    Ok(Wrapped {
+        code: with_hook(&code)?,
+        warns,
+    })
 }
 
 /// Names a cache entry by all that its content depends on.
@@ -89,15 +100,26 @@ fn cache_path(py: Python<'_>, source: &[u8], filename: &str, transformation: &st
     let mut hash = Sha256::new();
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(WRAP_SOURCE);
-    hash.update([version.major, version.minor, version.patch, state::optimize_level(py)]);
+    hash.update([
+        version.major,
+        version.minor,
+        version.patch,
+        state::optimize_level(py),
+    ]);
     hash.update(version.suffix.unwrap_or_default());
     hash.update(filename);
     hash.update([0]);
     hash.update(transformation);
     hash.update([0]);
     hash.update(source);
-    let name = hash.finalize().iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"));
-    PathBuf::from(&state::settings().cache).join("code").join(&name[..2]).join(&name[2..])
+    let name = hash
+        .finalize()
+        .iter()
+        .fold(String::new(), |name, byte| name + &format!("{byte:02x}"));
+    PathBuf::from(&state::settings().cache)
+        .join("code")
+        .join(&name[..2])
+        .join(&name[2..])
 }
 
 /// Writes the entry whole or not at all; a cache that cannot be written is no error.
@@ -119,10 +141,14 @@ fn compile_with_hooks<'py>(
     filename: &str,
     transformation: Option<&Transformation<'py>>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
-    let compile = wrap_namespace(source.py())?.get_item("compile_wrapped")?.expect("wrap.py defines it");
+    let compile = wrap_namespace(source.py())?
+        .get_item("compile_wrapped")?
+        .expect("wrap.py defines it");
     let compiled = match transformation {
         None => compile.call1((source, filename)),
-        Some(Transformation { function, argument, .. }) => compile.call1((source, filename, function, argument)),
+        Some(Transformation {
+            function, argument, ..
+        }) => compile.call1((source, filename, function, argument)),
     };
     compiled?.extract()
 }
@@ -135,7 +161,9 @@ fn wrap_namespace(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         namespace.set_item("__name__", "healmcp_runtime.wrap")?;
         let compile = py.import("builtins")?.getattr("compile")?;
         let code = compile.call1((WRAP_SOURCE, "<healmcp wrap>", "exec"))?;
-        py.import("builtins")?.getattr("exec")?.call1((code, &namespace))?;
+        py.import("builtins")?
+            .getattr("exec")?
+            .call1((code, &namespace))?;
         Ok::<_, PyErr>(namespace.unbind())
     })?;
     Ok(namespace.bind(py).clone())
@@ -151,7 +179,11 @@ fn without_hook_line<'py>(code: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
     let changes = PyDict::new(py);
     changes.set_item("co_linetable", PyBytes::new(py, &table))?;
     if let Some(constants) = map_constants(code, |constant| {
-        if is_code(&constant, code) { without_hook_line(&constant).map(Some) } else { Ok(None) }
+        if is_code(&constant, code) {
+            without_hook_line(&constant).map(Some)
+        } else {
+            Ok(None)
+        }
     })? {
         changes.set_item("co_consts", constants)?;
     }
@@ -197,7 +229,11 @@ fn map_constants<'py>(
             None => constant,
         });
     }
-    if changed { PyTuple::new(code.py(), mapped).map(Some) } else { Ok(None) }
+    if changed {
+        PyTuple::new(code.py(), mapped).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 fn is_code(object: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> bool {

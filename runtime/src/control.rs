@@ -77,9 +77,21 @@ impl Control {
             "<module>" => &module.syntax().body[..],
             _ => find_scope(&module.syntax().body, &lines, name, first_line)?,
         };
-        let mut reader = Reader { lines: &lines, statements: Vec::new() };
-        reader.suite(body, &Around { blocks: Vec::new(), in_loop: None, after: Next::End });
-        Some(Self { statements: reader.statements })
+        let mut reader = Reader {
+            lines: &lines,
+            statements: Vec::new(),
+        };
+        reader.suite(
+            body,
+            &Around {
+                blocks: Vec::new(),
+                in_loop: None,
+                after: Next::End,
+            },
+        );
+        Some(Self {
+            statements: reader.statements,
+        })
     }
 
     /// The innermost statement at a line and column (0-based, bytes, as in `co_positions`).
@@ -106,11 +118,20 @@ impl Control {
 
     /// Checks a jump from a failing statement to a line; returns the line of the statement there.
     pub(crate) fn jump(&self, from: &Statement, line: u32) -> Result<Jump, NoJump> {
-        let at_line: Vec<&Statement> = self.statements.iter().filter(|statement| statement.line == line).collect();
+        let at_line: Vec<&Statement> = self
+            .statements
+            .iter()
+            .filter(|statement| statement.line == line)
+            .collect();
         let Some(target) = at_line.iter().find(|statement| statement.first_on_line) else {
             return Err(self.no_statement_at(line));
         };
-        if let Some(entered) = target.blocks.iter().zip(padded(&from.blocks)).find(|(to, at)| Some(*to) != *at) {
+        if let Some(entered) = target
+            .blocks
+            .iter()
+            .zip(padded(&from.blocks))
+            .find(|(to, at)| Some(*to) != *at)
+        {
             let (what, line) = match entered.0 {
                 Block::For(line) => ("the `for` loop", line),
                 Block::With(line) => ("the `with` block", line),
@@ -128,12 +149,17 @@ impl Control {
                 Block::For(_) | Block::Handler(_) => None,
             })
             .collect();
-        Ok(Jump { line, leaves_with: left })
+        Ok(Jump {
+            line,
+            leaves_with: left,
+        })
     }
 
     /// The statement that starts at a line.
     pub(crate) fn starting_at(&self, line: u32) -> Option<&Statement> {
-        self.statements.iter().find(|statement| statement.line == line && statement.first_on_line)
+        self.statements
+            .iter()
+            .find(|statement| statement.line == line && statement.first_on_line)
     }
 
     /// The last statement in the body of the loop at a line.
@@ -142,8 +168,16 @@ impl Control {
             statement.next == Next::Loop(line) && statement.in_loop.is_some_and(|(header, _)| header == line)
         };
         // Of a compound statement at the end, its inner statements end the round too; it starts before them.
-        let outermost = self.statements.iter().filter(ends_round).map(|statement| statement.blocks.len()).min()?;
-        self.statements.iter().filter(ends_round).find(|statement| statement.blocks.len() == outermost)
+        let outermost = self
+            .statements
+            .iter()
+            .filter(ends_round)
+            .map(|statement| statement.blocks.len())
+            .min()?;
+        self.statements
+            .iter()
+            .filter(ends_round)
+            .find(|statement| statement.blocks.len() == outermost)
     }
 
     fn no_statement_at(&self, line: u32) -> NoJump {
@@ -183,13 +217,19 @@ struct Around {
 
 impl Around {
     fn with(&self, block: Block, after: Next) -> Self {
-        let mut around = Self { after, ..self.clone() };
+        let mut around = Self {
+            after,
+            ..self.clone()
+        };
         around.blocks.push(block);
         around
     }
 
     fn followed_by(&self, after: Next) -> Self {
-        Self { after, ..self.clone() }
+        Self {
+            after,
+            ..self.clone()
+        }
     }
 }
 
@@ -247,14 +287,19 @@ impl Reader<'_> {
                 self.suite(&repeat.body, &inside);
                 self.suite(&repeat.orelse, around);
             }
-            Stmt::With(with) => self.suite(&with.body, &around.with(Block::With(line), Next::EndOfWith(line))),
+            Stmt::With(with) => {
+                self.suite(&with.body, &around.with(Block::With(line), Next::EndOfWith(line)))
+            }
             Stmt::Match(choice) => {
                 for case in &choice.cases {
                     self.suite(&case.body, around);
                 }
             }
             Stmt::Try(attempt) => {
-                let finally = attempt.finalbody.first().map(|first| self.lines.line(first.start()));
+                let finally = attempt
+                    .finalbody
+                    .first()
+                    .map(|first| self.lines.line(first.start()));
                 let end = around.followed_by(finally.map_or(next, Next::Finally));
                 let after_body = match attempt.orelse.first() {
                     Some(first) => end.followed_by(Next::Line(self.lines.line(first.start()))),
@@ -283,7 +328,10 @@ fn find_scope<'a>(body: &'a [Stmt], lines: &Lines, name: &str, first_line: u32) 
         }
         let found = match statement {
             Stmt::FunctionDef(function) => {
-                let start = function.decorator_list.first().map_or(function.range.start(), |first| first.range.start());
+                let start = function
+                    .decorator_list
+                    .first()
+                    .map_or(function.range.start(), |first| first.range.start());
                 // CPython mangles nothing in `co_name`.
                 if function.name.as_str() == name && lines.line(start) == first_line {
                     return Some(&function.body);
@@ -291,7 +339,10 @@ fn find_scope<'a>(body: &'a [Stmt], lines: &Lines, name: &str, first_line: u32) 
                 find_scope(&function.body, lines, name, first_line)
             }
             Stmt::ClassDef(class) => {
-                let start = class.decorator_list.first().map_or(class.range.start(), |first| first.range.start());
+                let start = class
+                    .decorator_list
+                    .first()
+                    .map_or(class.range.start(), |first| first.range.start());
                 if class.name.as_str() == name && lines.line(start) == first_line {
                     return Some(&class.body);
                 }
@@ -299,21 +350,27 @@ fn find_scope<'a>(body: &'a [Stmt], lines: &Lines, name: &str, first_line: u32) 
             }
             Stmt::If(branch) => find_scope(&branch.body, lines, name, first_line).or_else(|| {
                 let clauses = branch.elif_else_clauses.iter();
-                clauses.clone().find_map(|clause| find_scope(&clause.body, lines, name, first_line))
+                clauses
+                    .clone()
+                    .find_map(|clause| find_scope(&clause.body, lines, name, first_line))
             }),
             Stmt::For(each) => find_scope(&each.body, lines, name, first_line)
                 .or_else(|| find_scope(&each.orelse, lines, name, first_line)),
             Stmt::While(repeat) => find_scope(&repeat.body, lines, name, first_line)
                 .or_else(|| find_scope(&repeat.orelse, lines, name, first_line)),
             Stmt::With(with) => find_scope(&with.body, lines, name, first_line),
-            Stmt::Match(choice) => {
-                choice.cases.iter().find_map(|case| find_scope(&case.body, lines, name, first_line))
-            }
+            Stmt::Match(choice) => choice
+                .cases
+                .iter()
+                .find_map(|case| find_scope(&case.body, lines, name, first_line)),
             Stmt::Try(attempt) => find_scope(&attempt.body, lines, name, first_line)
                 .or_else(|| {
-                    attempt.handlers.iter().find_map(|ExceptHandler::ExceptHandler(handler)| {
-                        find_scope(&handler.body, lines, name, first_line)
-                    })
+                    attempt
+                        .handlers
+                        .iter()
+                        .find_map(|ExceptHandler::ExceptHandler(handler)| {
+                            find_scope(&handler.body, lines, name, first_line)
+                        })
                 })
                 .or_else(|| find_scope(&attempt.orelse, lines, name, first_line))
                 .or_else(|| find_scope(&attempt.finalbody, lines, name, first_line)),
@@ -344,7 +401,11 @@ impl Lines {
         }
         let indent = |start: &u32| {
             let rest = &bytes[*start as usize..];
-            *start + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0c')).count() as u32
+            *start
+                + rest
+                    .iter()
+                    .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0c'))
+                    .count() as u32
         };
         let blank_before = starts.iter().map(indent).collect();
         Self { starts, blank_before }

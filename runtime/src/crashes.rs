@@ -5,7 +5,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protocol::{
-    Answer, Client, CrashStatus, CrashSummary, Failure, FailureKind, HealOutcome, Holder, Location, Reply, Request,
+    Answer, Client, CrashStatus, CrashSummary, Failure, FailureKind, HealOutcome, Holder, Location, Reply,
+    Request,
 };
 
 /// So many crashes that are over are still listed.
@@ -72,10 +73,23 @@ pub(crate) fn add(summary: CrashSummary, deadline: Instant) -> Receiver<Job> {
     with(|registry| {
         registry.serial += 1;
         let serial = registry.serial;
-        registry.entries.push(Entry { summary, deadline, jobs, lease: None, serial });
-        let n_ended = registry.entries.iter().filter(|entry| entry.summary.status != CrashStatus::Paused).count();
+        registry.entries.push(Entry {
+            summary,
+            deadline,
+            jobs,
+            lease: None,
+            serial,
+        });
+        let n_ended = registry
+            .entries
+            .iter()
+            .filter(|entry| entry.summary.status != CrashStatus::Paused)
+            .count();
         if n_ended > MAX_ENDED {
-            let oldest = registry.entries.iter().position(|entry| entry.summary.status != CrashStatus::Paused);
+            let oldest = registry
+                .entries
+                .iter()
+                .position(|entry| entry.summary.status != CrashStatus::Paused);
             registry.entries.remove(oldest.expect("some have ended"));
         }
     });
@@ -88,7 +102,11 @@ pub(crate) fn end(crash_id: &str, status: CrashStatus) {
     with(|registry| {
         registry.serial += 1;
         let serial = registry.serial;
-        if let Some(entry) = registry.entries.iter_mut().find(|entry| entry.summary.crash_id == crash_id) {
+        if let Some(entry) = registry
+            .entries
+            .iter_mut()
+            .find(|entry| entry.summary.crash_id == crash_id)
+        {
             entry.summary.status = status;
             entry.lease = None;
             entry.serial = serial;
@@ -106,15 +124,24 @@ fn wait_until(is_so: impl Fn(&Registry) -> bool) {
     let deadline = Instant::now() + MOMENT;
     let mut guard = registry();
     while !is_so(guard.get_or_insert_default()) {
-        let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
-        guard = CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+            break;
+        };
+        guard = CHANGED
+            .wait_timeout(guard, left)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
     }
 }
 
 /// Counts a heal that was tried.
 pub(crate) fn count_attempt(crash_id: &str) {
     with(|registry| {
-        if let Some(entry) = registry.entries.iter_mut().find(|entry| entry.summary.crash_id == crash_id) {
+        if let Some(entry) = registry
+            .entries
+            .iter_mut()
+            .find(|entry| entry.summary.crash_id == crash_id)
+        {
             entry.summary.n_attempts += 1;
         }
     });
@@ -131,7 +158,13 @@ pub(crate) fn list() -> Vec<CrashSummary> {
 
 /// One crash as it is now.
 pub(crate) fn summary(crash_id: &str) -> Option<CrashSummary> {
-    with(|registry| registry.entries.iter().find(|entry| entry.summary.crash_id == crash_id).map(Entry::now))
+    with(|registry| {
+        registry
+            .entries
+            .iter()
+            .find(|entry| entry.summary.crash_id == crash_id)
+            .map(Entry::now)
+    })
 }
 
 impl Entry {
@@ -139,7 +172,11 @@ impl Entry {
         let paused = self.summary.status == CrashStatus::Paused;
         CrashSummary {
             seconds_left: paused.then(|| self.deadline.saturating_duration_since(Instant::now()).as_secs()),
-            held_by: self.lease.as_ref().filter(|lease| lease.is_held()).map(Lease::holder),
+            held_by: self
+                .lease
+                .as_ref()
+                .filter(|lease| lease.is_held())
+                .map(Lease::holder),
             ..self.summary.clone()
         }
     }
@@ -164,15 +201,29 @@ impl Lease {
 }
 
 fn is_alive(pid: i32) -> bool {
-    !matches!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None), Err(nix::errno::Errno::ESRCH))
+    !matches!(
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None),
+        Err(nix::errno::Errno::ESRCH)
+    )
 }
 
 /// Passes a request to the paused thread and waits for its answer.
 pub(crate) fn ask(crash_id: &str, request: Request, peer: &Peer) -> Answer {
-    let changes_it = matches!(request, Request::Check { .. } | Request::Resume { .. } | Request::Abort { .. });
+    let changes_it = matches!(
+        request,
+        Request::Check { .. } | Request::Resume { .. } | Request::Abort { .. }
+    );
     let sent = with(|registry| {
-        let known: Vec<String> = registry.entries.iter().map(|entry| entry.summary.crash_id.clone()).collect();
-        let Some(entry) = registry.entries.iter_mut().find(|entry| entry.summary.crash_id == crash_id) else {
+        let known: Vec<String> = registry
+            .entries
+            .iter()
+            .map(|entry| entry.summary.crash_id.clone())
+            .collect();
+        let Some(entry) = registry
+            .entries
+            .iter_mut()
+            .find(|entry| entry.summary.crash_id == crash_id)
+        else {
             return Err(unknown(crash_id, &known));
         };
         if entry.summary.status != CrashStatus::Paused {
@@ -182,7 +233,10 @@ pub(crate) fn ask(crash_id: &str, request: Request, peer: &Peer) -> Answer {
             entry.take_lease(peer)?;
         }
         let (answer, arriving) = channel();
-        entry.jobs.send(Job { request, answer }).map_err(|_| over(&entry.summary))?;
+        entry
+            .jobs
+            .send(Job { request, answer })
+            .map_err(|_| over(&entry.summary))?;
         Ok((arriving, registry.serial))
     });
     let (arriving, _) = match sent {
@@ -205,12 +259,21 @@ impl Entry {
                 let Holder { name, pid, idle_s } = lease.holder();
                 Err(Failure::new(
                     FailureKind::Held,
-                    format!("crash {} is held by {name} (process {pid}, last call {idle_s} s ago)", self.summary.crash_id),
-                    format!("look on with get_crash, or wait: it is free when {name} ends or is silent for {} s", LEASE.as_secs()),
+                    format!(
+                        "crash {} is held by {name} (process {pid}, last call {idle_s} s ago)",
+                        self.summary.crash_id
+                    ),
+                    format!(
+                        "look on with get_crash, or wait: it is free when {name} ends or is silent for {} s",
+                        LEASE.as_secs()
+                    ),
                 ))
             }
             _ => {
-                self.lease = Some(Lease { peer: peer.clone(), last_call: Instant::now() });
+                self.lease = Some(Lease {
+                    peer: peer.clone(),
+                    last_call: Instant::now(),
+                });
                 Ok(())
             }
         }
@@ -223,7 +286,11 @@ fn unknown(crash_id: &str, known: &[String]) -> Failure {
     } else {
         format!("this process knows {}", known.join(", "))
     };
-    Failure::new(FailureKind::UnknownCrash, format!("no crash is called {crash_id}"), hint)
+    Failure::new(
+        FailureKind::UnknownCrash,
+        format!("no crash is called {crash_id}"),
+        hint,
+    )
 }
 
 fn over(summary: &CrashSummary) -> Failure {
@@ -243,16 +310,23 @@ pub(crate) fn what_next(crash_id: &str, mut outcome: HealOutcome, wait: Duration
     let deadline = Instant::now() + wait;
     let mut guard = registry();
     let since = guard.as_ref().and_then(|registry| {
-        registry.entries.iter().find(|entry| entry.summary.crash_id == crash_id).map(|entry| entry.serial)
+        registry
+            .entries
+            .iter()
+            .find(|entry| entry.summary.crash_id == crash_id)
+            .map(|entry| entry.serial)
     });
     loop {
         let registry = guard.get_or_insert_default();
-        let next = registry.entries.iter().find(|entry| {
-            entry.summary.status == CrashStatus::Paused && Some(entry.serial) > since
-        });
+        let next = registry
+            .entries
+            .iter()
+            .find(|entry| entry.summary.status == CrashStatus::Paused && Some(entry.serial) > since);
         if let Some(next) = next {
             outcome.outcome = "crashed".to_owned();
-            outcome.evidence.push_str(&format!("; paused again as {}", next.summary.crash_id));
+            outcome
+                .evidence
+                .push_str(&format!("; paused again as {}", next.summary.crash_id));
             outcome.next_crash = Some(next.now());
             break;
         }
@@ -263,8 +337,16 @@ pub(crate) fn what_next(crash_id: &str, mut outcome: HealOutcome, wait: Duration
             outcome.evidence.push_str("; the program ran to its end");
             break;
         }
-        let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else { break };
-        guard = CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+        let Some(left) = deadline
+            .checked_duration_since(Instant::now())
+            .filter(|left| !left.is_zero())
+        else {
+            break;
+        };
+        guard = CHANGED
+            .wait_timeout(guard, left)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
     }
     drop(guard);
     Reply::Went(Box::new(outcome))
@@ -294,7 +376,9 @@ pub(crate) struct Untold(String);
 impl Untold {
     /// Notes the request, if it is one to go on.
     pub(crate) fn of(request: &Request) -> Option<Self> {
-        let (Request::Resume { crash_id, .. } | Request::Abort { crash_id, .. }) = request else { return None };
+        let (Request::Resume { crash_id, .. } | Request::Abort { crash_id, .. }) = request else {
+            return None;
+        };
         with(|registry| registry.untold.push(crash_id.clone()));
         Some(Self(crash_id.clone()))
     }

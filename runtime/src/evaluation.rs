@@ -81,7 +81,9 @@ pub(crate) fn watch_starts(py: Python<'_>) -> PyResult<()> {
 unsafe extern "C" fn watch(thread: *mut c_void, frame: *mut c_void, throw: c_int) -> *mut PyObject {
     // SAFETY: an evaluation function is called with the interpreter attached.
     let py = unsafe { Python::assume_attached() };
-    let Some(evaluation) = Evaluation::of(py) else { return std::ptr::null_mut() };
+    let Some(evaluation) = Evaluation::of(py) else {
+        return std::ptr::null_mut();
+    };
     let mut throw_into = throw;
     if throw == 0 {
         // SAFETY: CPython passed the frame, of the layout of this version.
@@ -97,14 +99,21 @@ unsafe extern "C" fn watch(thread: *mut c_void, frame: *mut c_void, throw: c_int
 }
 
 fn check(py: Python<'_>, frame: &UnstartedFrame) -> PyResult<()> {
-    let Some((code, globals)) = frame.code(py).zip(frame.globals(py)) else { return Ok(()) };
+    let Some((code, globals)) = frame.code(py).zip(frame.globals(py)) else {
+        return Ok(());
+    };
     let protected = {
         let mut looked_up = LOOKED_UP.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = looked_up.get_or_insert_default().entry(code.as_ptr() as usize);
         entry
             .or_insert_with(|| {
-                let module = globals.get_item("__name__").and_then(|name| name.extract::<String>());
-                (code.clone().unbind(), gate::is_protected(&code, &module.unwrap_or_default()))
+                let module = globals
+                    .get_item("__name__")
+                    .and_then(|name| name.extract::<String>());
+                (
+                    code.clone().unbind(),
+                    gate::is_protected(&code, &module.unwrap_or_default()),
+                )
             })
             .1
     };

@@ -39,7 +39,13 @@ fn read_region(bytes: &mut impl Iterator<Item = u8>) -> Option<Region> {
     let target = varint(bytes)? * BYTES_A_UNIT;
     let depth_and_lasti = varint(bytes)?;
     let (depth, has_offset) = (depth_and_lasti >> 1, depth_and_lasti & 1 != 0);
-    Some(Region { start, end: start + length, target, depth, has_offset })
+    Some(Region {
+        start,
+        end: start + length,
+        target,
+        depth,
+        has_offset,
+    })
 }
 
 /// Big-endian groups of six bits; bit 6 says that more follow, bit 7 marks the start of an entry.

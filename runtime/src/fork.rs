@@ -14,7 +14,9 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     STARTED_IN.store(std::process::id(), Ordering::Relaxed);
     let hooks = PyDict::new(py);
     hooks.set_item("after_in_child", wrap_pyfunction!(in_child, py)?)?;
-    py.import("posix")?.getattr("register_at_fork")?.call((), Some(&hooks))?;
+    py.import("posix")?
+        .getattr("register_at_fork")?
+        .call((), Some(&hooks))?;
     Ok(())
 }
 

@@ -29,7 +29,9 @@ fn names(frame: &Bound<'_, PyAny>) -> PyResult<BTreeMap<String, FrameName>> {
     for namespace in ["f_globals", "f_locals"] {
         let namespace = frame.getattr(namespace)?;
         for name in namespace.call_method0("keys")?.try_iter()? {
-            let Ok(name) = name?.extract::<String>() else { continue };
+            let Ok(name) = name?.extract::<String>() else {
+                continue;
+            };
             let value = match namespace.cast::<PyDict>() {
                 Ok(dict) => dict.get_item(&name)?,
                 Err(_) => frames::lookup_local(frame, &name)?,
@@ -51,14 +53,24 @@ struct Listed {
 impl Listed {
     fn read(py: Python<'_>) -> PyResult<Self> {
         let loaded = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
-        let mut listed = Self { modules: HashMap::new(), members: HashMap::new() };
+        let mut listed = Self {
+            modules: HashMap::new(),
+            members: HashMap::new(),
+        };
         for table in MODULES {
-            let Some(module) = loaded.get_item(table.module.name())? else { continue };
-            let Ok(namespace) = module.cast_exact::<PyModule>().map(|module| module.dict()) else { continue };
+            let Some(module) = loaded.get_item(table.module.name())? else {
+                continue;
+            };
+            let Ok(namespace) = module.cast_exact::<PyModule>().map(|module| module.dict()) else {
+                continue;
+            };
             listed.modules.insert(module.as_ptr() as usize, table.module);
             for member in table.members.iter().filter(|member| !member.path.contains('.')) {
                 // Small constants are shared with all sorts of values, so only what has a name of its own is one.
-                if let Some(value) = namespace.get_item(member.path)?.filter(|value| value.is_callable()) {
+                if let Some(value) = namespace
+                    .get_item(member.path)?
+                    .filter(|value| value.is_callable())
+                {
                     listed.members.insert(value.as_ptr() as usize, member);
                 }
             }
@@ -84,6 +96,8 @@ impl Listed {
 /// Whether a module is the program's own.
 fn is_own(module: &Bound<'_, PyModule>) -> bool {
     let text = |name: &str| module.dict().get_item(name).ok()??.extract::<String>().ok();
-    let (Some(name), Some(file)) = (text("__name__"), text("__file__")) else { return false };
+    let (Some(name), Some(file)) = (text("__name__"), text("__file__")) else {
+        return false;
+    };
     scope::contains(&name, &scope::absolute(&file))
 }

@@ -74,7 +74,10 @@ pub(crate) fn lookup<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Opt
 }
 
 /// Returns the local variable, `None` where it is unbound or no local one.
-pub(crate) fn lookup_local<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn lookup_local<'py>(
+    frame: &Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     match read_variable(frame, name)? {
         Some(value) => Ok(value),
         None => item(&frame.getattr("f_locals")?, name),
@@ -87,7 +90,9 @@ pub(crate) fn lookup_local<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResu
 fn read_variable<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Option<Bound<'py, PyAny>>>> {
     let py = frame.py();
     let code = frame.getattr("f_code")?;
-    let Some(layout) = Layout::of(py).filter(|_| minor_version(py) < 13) else { return Ok(None) };
+    let Some(layout) = Layout::of(py).filter(|_| minor_version(py) < 13) else {
+        return Ok(None);
+    };
     if is_namespace(&code)? {
         return Ok(None);
     }
@@ -95,9 +100,18 @@ fn read_variable<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<
     let variables = names("co_varnames")?;
     // An argument that inner functions use is both, and has one slot.
     let mut cells = names("co_cellvars")?;
-    let own_slots: Vec<String> = cells.iter().filter(|cell| !variables.contains(cell)).cloned().collect();
+    let own_slots: Vec<String> = cells
+        .iter()
+        .filter(|cell| !variables.contains(cell))
+        .cloned()
+        .collect();
     let free = names("co_freevars")?;
-    let Some(slot) = variables.iter().chain(&own_slots).chain(&free).position(|variable| variable == name) else {
+    let Some(slot) = variables
+        .iter()
+        .chain(&own_slots)
+        .chain(&free)
+        .position(|variable| variable == name)
+    else {
         return Ok(Some(None));
     };
     cells.extend(free);
@@ -112,7 +126,10 @@ fn read_variable<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<
 }
 
 /// Returns the variable of the frame's module, `None` where it is unbound.
-pub(crate) fn lookup_global<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn lookup_global<'py>(
+    frame: &Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     item(&frame.getattr("f_globals")?, name)
 }
 
@@ -142,7 +159,9 @@ pub(crate) fn assign(
         NamePlace::Global => frame.getattr("f_globals")?.set_item(name, value),
         NamePlace::Local => {
             // Read `f_locals` and write it back at once: up to 3.12 it is a snapshot, and a stale one overwrites.
-            frame.getattr("f_locals")?.set_item(PyString::intern(frame.py(), name), value)?;
+            frame
+                .getattr("f_locals")?
+                .set_item(PyString::intern(frame.py(), name), value)?;
             if minor_version(frame.py()) < 13 {
                 locals_to_fast(frame);
             }
@@ -154,7 +173,9 @@ pub(crate) fn assign(
 /// Copies the snapshot that `f_locals` is up to 3.12 back into the running frame.
 fn locals_to_fast(frame: &Bound<'_, PyAny>) {
     type LocalsToFast = unsafe extern "C" fn(*mut pyo3::ffi::PyObject, c_int);
-    let Some(address) = symbol(c"PyFrame_LocalsToFast") else { return };
+    let Some(address) = symbol(c"PyFrame_LocalsToFast") else {
+        return;
+    };
     // SAFETY: CPython 3.11 and 3.12 export this symbol with this signature.
     let locals_to_fast: LocalsToFast = unsafe { std::mem::transmute::<*mut c_void, LocalsToFast>(address) };
     // SAFETY: `frame` is a live frame object and the interpreter is attached; 0 keeps unbound names unbound.

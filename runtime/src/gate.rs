@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use healguard::{Denial, Policy, Protected, ReasonId};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFrozenSet, PyFunction, PyList, PySet, PyTuple, PyType};
+use pyo3::types::{PyBool, PyCFunction, PyDict, PyFrozenSet, PyFunction, PyList, PySet, PyTuple, PyType};
 
 use crate::frames::{self, minor_version};
 use crate::heal::{converted, policy};
@@ -86,11 +86,20 @@ impl CallPolicy for Calls {
     }
 
     fn in_scope(&self, object: &Bound<'_, PyAny>) -> bool {
-        let module = object.getattr("__module__").or_else(|_| object.getattr("__name__"));
-        let Some(module) = module.ok().and_then(|module| module.extract::<String>().ok()) else { return false };
+        let module = object
+            .getattr("__module__")
+            .or_else(|_| object.getattr("__name__"));
+        let Some(module) = module.ok().and_then(|module| module.extract::<String>().ok()) else {
+            return false;
+        };
         let modules = object.py().import("sys").and_then(|sys| sys.getattr("modules"));
-        let file = modules.and_then(|modules| modules.get_item(&module)).and_then(|module| module.getattr("__file__"));
-        let file = file.ok().and_then(|file| file.extract::<String>().ok()).unwrap_or_default();
+        let file = modules
+            .and_then(|modules| modules.get_item(&module))
+            .and_then(|module| module.getattr("__file__"));
+        let file = file
+            .ok()
+            .and_then(|file| file.extract::<String>().ok())
+            .unwrap_or_default();
         crate::scope::contains(&module, &crate::scope::absolute(&file))
     }
 }
@@ -98,7 +107,11 @@ impl CallPolicy for Calls {
 /// What a policy and the program's own marks say of a call.
 pub(crate) fn decide_call(policy: &Policy, callable: &Bound<'_, PyAny>, path: &str) -> Decision {
     let function = unbound(callable);
-    if let Some(protected) = protected_callable(policy, &function) {
+    let name = dotted_name(&function);
+    let protected = name
+        .as_ref()
+        .and_then(|(module, qualified_name)| policy.matching(module, qualified_name));
+    if let Some(protected) = protected {
         let reason = ReasonId::ProtectedCallInHeal.reason();
         return Decision::Refuse {
             rule: ReasonId::ProtectedCallInHeal.as_str().to_owned(),
@@ -109,53 +122,91 @@ pub(crate) fn decide_call(policy: &Policy, callable: &Bound<'_, PyAny>, path: &s
     if is_marked(&function, "__healmcp_never__") {
         return Decision::refuse_program_call(path);
     }
-    if is_marked(&function, "__healmcp_safe__") { Decision::Allow } else { Decision::Prove }
+    // What the configuration calls `pure` is taken at its word.
+    let is_pure = name.is_some_and(|(module, qualified_name)| {
+        policy
+            .pure
+            .iter()
+            .any(|pure| pure.op.matches(&module, &qualified_name))
+    });
+    if is_pure || is_marked(&function, "__healmcp_safe__") {
+        Decision::Allow
+    } else {
+        Decision::Prove
+    }
 }
 
 /// The function of a bound method; anything else is itself.
 fn unbound<'py>(callable: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
-    let is_method = callable.get_type().fully_qualified_name().is_ok_and(|name| name == "method");
-    let function = if is_method { callable.getattr("__func__").ok() } else { None };
+    let is_method = callable
+        .get_type()
+        .fully_qualified_name()
+        .is_ok_and(|name| name == "method");
+    let function = if is_method {
+        callable.getattr("__func__").ok()
+    } else {
+        None
+    };
     function.unwrap_or_else(|| callable.clone())
 }
 
 /// Whether the program's developers marked a function or class themselves; subclasses do not inherit it.
 fn is_marked(callable: &Bound<'_, PyAny>, mark: &str) -> bool {
     let own = match callable.cast::<PyType>() {
-        Ok(class) => class.py().get_type::<PyType>().getattr("__dict__").and_then(|of_type| {
-            of_type.get_item("__dict__")?.call_method1("__get__", (class,))?.get_item(mark)
-        }),
-        Err(_) => match crate::render::instance_dict(callable) {
-            Some(own) => own.as_any().get_item(mark),
-            None => return false,
-        },
+        Ok(class) => own_attribute(class, mark),
+        Err(_) => crate::render::instance_dict(callable).and_then(|own| own.get_item(mark).ok().flatten()),
     };
-    own.is_ok_and(|own| own.is(PyBool::new(callable.py(), true)))
+    own.is_some_and(|own| own.is(PyBool::new(callable.py(), true)))
 }
 
-/// The protected operation that a function or class is.
-fn protected_callable<'a>(policy: &'a Policy, function: &Bound<'_, PyAny>) -> Option<&'a Protected> {
-    // Attributes of other objects may be code of the program.
-    let is_class = function.cast::<PyType>().is_ok();
-    if !is_class && !function.is_exact_instance_of::<PyFunction>() {
+/// An attribute of a class itself, read past its metaclass.
+fn own_attribute<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
+    let of_type = class
+        .py()
+        .get_type::<PyType>()
+        .getattr("__dict__")
+        .ok()?
+        .get_item("__dict__")
+        .ok()?;
+    of_type
+        .call_method1("__get__", (class,))
+        .ok()?
+        .get_item(name)
+        .ok()
+}
+
+/// The module and qualified name of a function or class; attributes of other objects may be code of the program.
+fn dotted_name(function: &Bound<'_, PyAny>) -> Option<(String, String)> {
+    if let Ok(class) = function.cast::<PyType>() {
+        let module = own_attribute(class, "__module__")?.extract().ok()?;
+        return Some((module, class.qualname().ok()?.extract().ok()?));
+    }
+    if !function.is_exact_instance_of::<PyFunction>() && !function.is_exact_instance_of::<PyCFunction>() {
         return None;
     }
     let text = |name: &str| function.getattr(name).ok()?.extract::<String>().ok();
-    policy.matching(&text("__module__")?, &text("__qualname__")?)
+    Some((text("__module__")?, text("__qualname__")?))
 }
 
 /// The verdict on what a heal wrote itself: protected attributes are the program's to write.
 pub(crate) fn verdict_on_writes(py: Python<'_>, written: &[Written]) -> Option<protocol::Verdict> {
     for write in written {
-        let Some((owner, name)) = &write.attribute else { continue };
+        let Some((owner, name)) = &write.attribute else {
+            continue;
+        };
         let owner = owner.bind(py);
-        let class = owner.cast::<PyType>().map_or_else(|_| owner.get_type(), Bound::clone);
+        let class = owner
+            .cast::<PyType>()
+            .map_or_else(|_| owner.get_type(), Bound::clone);
         for class in class.mro().iter() {
             let text = |name: &str| class.getattr(name).ok()?.extract::<String>().ok();
-            let (Some(module), Some(qualified_name)) = (text("__module__"), text("__qualname__")) else { continue };
+            let (Some(module), Some(qualified_name)) = (text("__module__"), text("__qualname__")) else {
+                continue;
+            };
             if let Some(protected) = policy().matching_attribute(&module, &qualified_name, name) {
                 let reason = ReasonId::ProtectedAttributeWritten;
-                let verdict = healguard::Verdict::because(reason, protected, &write.place, policy().on_unconfirmed);
+                let verdict =
+                    healguard::Verdict::because(reason, protected, &write.place, policy().on_unconfirmed);
                 return Some(converted(&verdict));
             }
         }
@@ -180,7 +231,11 @@ pub(crate) fn arm(
         code: frame.getattr("f_code")?.unbind(),
         written,
     });
-    if minor_version(py) >= 12 { monitoring::watch_starts(py) } else { evaluation::watch_starts(py) }
+    if minor_version(py) >= 12 {
+        monitoring::watch_starts(py)
+    } else {
+        evaluation::watch_starts(py)
+    }
 }
 
 /// Whether a function with this code and module is protected.
@@ -208,27 +263,56 @@ pub(crate) fn check_unstarted(py: Python<'_>, frame: &UnstartedFrame, protected:
     let values = (0..names.len()).filter_map(|index| frame.argument(py, index));
     let arguments: Vec<_> = names.iter().cloned().zip(values).collect();
     // Its caller is the frame that runs now.
-    check(&py.import("sys")?.getattr("_getframe")?.call0()?, &arguments, protected)
+    check(
+        &py.import("sys")?.getattr("_getframe")?.call0()?,
+        &arguments,
+        protected,
+    )
 }
 
-fn check(caller: &Bound<'_, PyAny>, arguments: &[(String, Bound<'_, PyAny>)], protected: &Protected) -> PyResult<()> {
+fn check(
+    caller: &Bound<'_, PyAny>,
+    arguments: &[(String, Bound<'_, PyAny>)],
+    protected: &Protected,
+) -> PyResult<()> {
     let py = caller.py();
     let caller_names = names_in_call(caller)?;
     for heal in applied().iter() {
         let in_healed_code = !caller.is_none() && caller.getattr("f_code")?.is(heal.code.bind(py));
         for (argument, value) in arguments.iter().filter(|(name, _)| protected.covers(name)) {
             let by_identity = heal.written.iter().find(|write| {
-                write.value.as_ref().is_some_and(|written| holds(value, written.bind(py), 0))
+                write
+                    .value
+                    .as_ref()
+                    .is_some_and(|written| holds(value, written.bind(py), 0))
             });
             if let Some(write) = by_identity {
-                return Err(deny(py, heal, protected, ReasonId::HealedValueReaches, Some(argument), &write.place));
+                return Err(deny(
+                    py,
+                    heal,
+                    protected,
+                    ReasonId::HealedValueReaches,
+                    Some(argument),
+                    &write.place,
+                ));
             }
         }
         let by_name = heal.written.iter().find(|write| {
-            in_healed_code && write.name.as_ref().is_some_and(|name| caller_names.contains(name))
+            in_healed_code
+                && write
+                    .name
+                    .as_ref()
+                    .is_some_and(|name| caller_names.contains(name))
         });
         if let Some(write) = by_name {
-            return Err(deny(py, heal, protected, ReasonId::HealedNameReaches, None, &write.place));
+            return Err(deny(
+                py,
+                heal,
+                protected,
+                ReasonId::HealedNameReaches,
+                None,
+                &write.place,
+            ));
         }
     }
     Ok(())
@@ -242,7 +326,13 @@ fn deny(
     argument: Option<&str>,
     place: &str,
 ) -> PyErr {
-    let denial = Denial { reason, protected, argument, place, heal_id: &heal.heal_id };
+    let denial = Denial {
+        reason,
+        protected,
+        argument,
+        place,
+        heal_id: &heal.heal_id,
+    };
     let text = denial.to_string();
     crate::journal::write(
         "denied",
@@ -304,16 +394,26 @@ fn names_in_call(caller: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     }
     let code = caller.getattr("f_code")?;
     let offset: usize = caller.getattr("f_lasti")?.extract()?;
-    let position = code.call_method0("co_positions")?.try_iter()?.nth(offset / 2).transpose()?;
+    let position = code
+        .call_method0("co_positions")?
+        .try_iter()?
+        .nth(offset / 2)
+        .transpose()?;
     let filename: String = code.getattr("co_filename")?.extract()?;
     let place = position.and_then(|position| position.extract::<(u32, u32, u32, u32)>().ok());
     let (Some(place), Some(source)) = (place, crate::render::source(caller.py(), &filename)) else {
         return Ok(Vec::new());
     };
     let (first, last, start, end) = place;
-    let lines: Vec<&str> = source.lines().skip(first as usize - 1).take((last - first + 1) as usize).collect();
+    let lines: Vec<&str> = source
+        .lines()
+        .skip(first as usize - 1)
+        .take((last - first + 1) as usize)
+        .collect();
     let mut text = lines.join("\n");
-    let cut = lines.last().map_or(0, |line| line.len().saturating_sub(end as usize));
+    let cut = lines
+        .last()
+        .map_or(0, |line| line.len().saturating_sub(end as usize));
     text.truncate(text.len() - cut);
     let text = text.get(start as usize..).unwrap_or_default();
     let words = text.split(|character: char| !(character.is_alphanumeric() || character == '_'));

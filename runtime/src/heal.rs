@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use healcore::tree::{Program, Stmt, StmtKind};
 use healguard::Policy;
 use protocol::{
-    ActionOffer, Check, Failure, FailureKind, HealProposal, HealRecord, Location, Refusal, ResumeAction, StateChange,
-    Verdict, VerdictKind,
+    ActionOffer, Check, Failure, FailureKind, HealProposal, HealRecord, Location, Refusal, ResumeAction,
+    StateChange, Verdict, VerdictKind,
 };
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::gate::{self, Written};
 use crate::frame_names;
+use crate::gate::{self, Written};
 use crate::interpret::{self, Flow, HealError};
 use crate::journal::{self, Healed};
 use crate::passing::Site;
@@ -100,18 +100,28 @@ impl<'py> Healer<'py> {
 
     /// The resume actions in the crashed frame, each with what it will do.
     pub(crate) fn offers(&self) -> Vec<ActionOffer> {
-        self.targets.first().map(|target| target.plan.offers()).unwrap_or_default()
+        self.targets
+            .first()
+            .map(|target| target.plan.offers())
+            .unwrap_or_default()
     }
 
     fn target(&self, index: usize) -> Result<&Target<'py>, Failure> {
-        self.targets.iter().find(|target| target.index == index).ok_or_else(|| {
-            let known: Vec<String> = self.targets.iter().map(|target| target.index.to_string()).collect();
-            Failure::new(
-                FailureKind::UnknownPlace,
-                format!("frame {index} cannot be healed: the exception meets no handler of ours in it"),
-                format!("frames that can be healed: {}", known.join(", ")),
-            )
-        })
+        self.targets
+            .iter()
+            .find(|target| target.index == index)
+            .ok_or_else(|| {
+                let known: Vec<String> = self
+                    .targets
+                    .iter()
+                    .map(|target| target.index.to_string())
+                    .collect();
+                Failure::new(
+                    FailureKind::UnknownPlace,
+                    format!("frame {index} cannot be healed: the exception meets no handler of ours in it"),
+                    format!("frames that can be healed: {}", known.join(", ")),
+                )
+            })
     }
 
     /// The heals that were tried here.
@@ -127,9 +137,17 @@ impl<'py> Healer<'py> {
             None => check.verdict.reason.clone(),
         };
         let heal_id = check.heal_id.clone().unwrap_or_default();
-        journal::write("check", json!({ "crash_id": self.crash_id, "proposal": proposal, "check": check }));
+        journal::write(
+            "check",
+            json!({ "crash_id": self.crash_id, "proposal": proposal, "check": check }),
+        );
         let verdict = check.verdict.verdict;
-        self.attempts.push(HealRecord { heal_id, proposal: proposal.clone(), verdict, outcome });
+        self.attempts.push(HealRecord {
+            heal_id,
+            proposal: proposal.clone(),
+            verdict,
+            outcome,
+        });
         Ok(check)
     }
 
@@ -143,15 +161,28 @@ impl<'py> Healer<'py> {
                     all => format!("{} rules are broken; the first: {}", all.len(), all[0].message),
                 };
                 let rule = violations[0].rule.clone();
-                return Ok(Check { violations, ..denied("healcore", &rule, reason, String::new()) });
+                return Ok(Check {
+                    violations,
+                    ..denied("healcore", &rule, reason, String::new())
+                });
             }
         };
-        let run = match interpret::run(&program, &target.frame, &gate::Calls, &interpret::Limits::default()) {
+        let run = match interpret::run(
+            &program,
+            &target.frame,
+            &gate::Calls,
+            &interpret::Limits::default(),
+        ) {
             Ok(run) => run,
             Err(error) => {
                 let rule = error.rule().unwrap_or_default().to_owned();
                 let secrets = Secrets::of(&target.frame);
-                return Ok(denied("run", &rule, secrets.mask(&what(&error)), secrets.mask(&error.hint)));
+                return Ok(denied(
+                    "run",
+                    &rule,
+                    secrets.mask(&what(&error)),
+                    secrets.mask(&error.hint),
+                ));
             }
         };
         let secrets = Secrets::of(&target.frame);
@@ -164,21 +195,38 @@ impl<'py> Healer<'py> {
         let route = match route {
             Ok(route) => route,
             Err(no_jump) => {
-                return Ok(Check { changes, printed, ..denied("jump", "", no_jump.message, no_jump.hint) });
+                return Ok(Check {
+                    changes,
+                    printed,
+                    ..denied("jump", "", no_jump.message, no_jump.hint)
+                });
             }
         };
         if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
-            return Ok(Check { changes, printed, effect: route.effect, ..with_verdict(verdict) });
+            return Ok(Check {
+                changes,
+                printed,
+                effect: route.effect,
+                ..with_verdict(verdict)
+            });
         }
         let heal_id = format!("h-{}", &crate::announce::new_crash_id()[2..]);
-        let checked = Checked { proposal: proposal.clone(), program, checked_at: Instant::now() };
+        let checked = Checked {
+            proposal: proposal.clone(),
+            program,
+            checked_at: Instant::now(),
+        };
         self.checked.insert(heal_id.clone(), checked);
         Ok(Check {
             heal_id: Some(heal_id),
             changes,
             printed,
             effect: route.effect,
-            notes: route.notes.into_iter().chain(note_of_temporary(&temporary)).collect(),
+            notes: route
+                .notes
+                .into_iter()
+                .chain(note_of_temporary(&temporary))
+                .collect(),
             expires_s: GOOD_FOR.as_secs(),
             ..with_verdict(allowed())
         })
@@ -192,29 +240,44 @@ impl<'py> Healer<'py> {
                 "" => "call check_heal first: it gives a heal_id when the verdict is allow".to_owned(),
                 known => format!("checked and unused at this crash: {known}"),
             };
-            let message = format!("heal {heal_id} is unknown at crash {}, or was used", self.crash_id);
+            let message = format!(
+                "heal {heal_id} is unknown at crash {}, or was used",
+                self.crash_id
+            );
             return Err(Failure::new(FailureKind::UnknownHeal, message, hint));
         };
         if checked.checked_at.elapsed() > GOOD_FOR {
             return Err(Failure::new(
                 FailureKind::UnknownHeal,
-                format!("heal {heal_id} was checked more than {} s ago", GOOD_FOR.as_secs()),
+                format!(
+                    "heal {heal_id} was checked more than {} s ago",
+                    GOOD_FOR.as_secs()
+                ),
                 "call check_heal again with the same code",
             ));
         }
         let target = self.target(checked.proposal.frame)?;
-        let run = interpret::run(&checked.program, &target.frame, &gate::Calls, &interpret::Limits::default())
-            .map_err(|error| {
-                let secrets = Secrets::of(&target.frame);
-                let hint = format!("nothing was changed; {}", secrets.mask(&error.hint));
-                Failure::new(FailureKind::HealFailed, secrets.mask(&what(&error)), hint)
-            })?;
+        let run = interpret::run(
+            &checked.program,
+            &target.frame,
+            &gate::Calls,
+            &interpret::Limits::default(),
+        )
+        .map_err(|error| {
+            let secrets = Secrets::of(&target.frame);
+            let hint = format!("nothing was changed; {}", secrets.mask(&error.hint));
+            Failure::new(FailureKind::HealFailed, secrets.mask(&what(&error)), hint)
+        })?;
         let route = target
             .route(&checked.proposal, &run.flow)
             .map_err(|no_jump| Failure::new(FailureKind::JumpRefused, no_jump.message, no_jump.hint))?;
         let written = gate::written(&run);
         if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
-            return Err(Failure::new(FailureKind::NotAllowed, verdict.reason, "nothing was changed; heal another place"));
+            return Err(Failure::new(
+                FailureKind::NotAllowed,
+                verdict.reason,
+                "nothing was changed; heal another place",
+            ));
         }
         let changes = masked(run.changes(), &Secrets::of(&target.frame));
         journal::write(
@@ -245,7 +308,10 @@ impl<'py> Healer<'py> {
             action: route.action,
             heal_id: heal_id.to_owned(),
             written,
-            location: route.line.map(|line| Location { line, ..target.location.clone() }),
+            location: route.line.map(|line| Location {
+                line,
+                ..target.location.clone()
+            }),
             frame: target.frame.clone().unbind(),
             evidence,
         })
@@ -265,7 +331,9 @@ impl<'py> Target<'py> {
                 Some(ResumeAction::Next) => self.plan.next(),
                 Some(ResumeAction::Retry) => self.plan.retry(),
                 Some(ResumeAction::Line) => self.plan.line(proposal.line),
-                Some(ResumeAction::Return) => self.plan.return_value(self.frame.py().None().bind(self.frame.py())),
+                Some(ResumeAction::Return) => self
+                    .plan
+                    .return_value(self.frame.py().None().bind(self.frame.py())),
                 // `read` lets only code through that goes on itself where `then` is absent; it did not reach its
                 // own return here, so the exception stands.
                 Some(ResumeAction::Raise) | None => Ok(self.plan.raise()),
@@ -275,10 +343,7 @@ impl<'py> Target<'py> {
 }
 
 /// Reads code and value into one program; the inner error holds the rules that they break.
-fn read(
-    proposal: &HealProposal,
-    frame: &Bound<'_, PyAny>,
-) -> Result<Result<Program, Vec<Refusal>>, Failure> {
+fn read(proposal: &HealProposal, frame: &Bound<'_, PyAny>) -> Result<Result<Program, Vec<Refusal>>, Failure> {
     let options = frame_names::options(frame).map_err(|error| internal(&error))?;
     let checked = roomy(|| healcore::check(&proposal.code, &options))?;
     let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
@@ -295,7 +360,10 @@ fn read(
             let checked = roomy(|| healcore::check_expression(text, &options))?;
             violations.extend(checked.violations.into_iter().map(|violation| {
                 let refusal = refusal(violation);
-                Refusal { message: format!("in `value`: {}", refusal.message), ..refusal }
+                Refusal {
+                    message: format!("in `value`: {}", refusal.message),
+                    ..refusal
+                }
             }));
             checked.expression
         }
@@ -307,7 +375,10 @@ fn read(
     match (proposal.then, goes_on_itself) {
         (Some(then), true) => Err(Failure::new(
             FailureKind::BadRequest,
-            format!("the code says where to go on (return, break or continue), and so does `then: {}`", then.as_str()),
+            format!(
+                "the code says where to go on (return, break or continue), and so does `then: {}`",
+                then.as_str()
+            ),
             "give only one of them",
         )),
         (None, false) => Err(Failure::new(
@@ -318,7 +389,10 @@ fn read(
         _ => {
             if let Some(value) = value {
                 let span = value.span;
-                program.body.push(Stmt { span, kind: StmtKind::Return(Some(value)) });
+                program.body.push(Stmt {
+                    span,
+                    kind: StmtKind::Return(Some(value)),
+                });
             }
             Ok(Ok(program))
         }
@@ -327,7 +401,11 @@ fn read(
 
 /// What a run of healing code ended in, in words.
 fn what(error: &HealError) -> String {
-    if error.line == 0 { error.message.clone() } else { format!("{} (line {} of the healing code)", error.message, error.line) }
+    if error.line == 0 {
+        error.message.clone()
+    } else {
+        format!("{} (line {} of the healing code)", error.message, error.line)
+    }
 }
 
 fn note_of_temporary(names: &[String]) -> Option<String> {
@@ -347,7 +425,11 @@ fn internal(error: &PyErr) -> Failure {
 fn roomy<T: Send>(check: impl FnOnce() -> T + Send) -> Result<T, Failure> {
     interpret::with_room(check).map_err(|error| {
         let message = format!("checking failed: {error}");
-        Failure::new(FailureKind::Internal, message, "the pause goes on: write the code another way, and report this")
+        Failure::new(
+            FailureKind::Internal,
+            message,
+            "the pause goes on: write the code another way, and report this",
+        )
     })
 }
 
@@ -357,16 +439,27 @@ pub(crate) fn evaluate<'py>(text: &str, frame: &Bound<'py, PyAny>) -> Result<Bou
     let checked = roomy(|| healcore::check_expression(text, &options))?;
     if let Some(violation) = checked.violations.first() {
         let message = format!("{}: {}", violation.rule, violation.message);
-        return Err(Failure::new(FailureKind::BadRequest, message, violation.help.clone()));
+        return Err(Failure::new(
+            FailureKind::BadRequest,
+            message,
+            violation.help.clone(),
+        ));
     }
     let Some(expression) = checked.expression else {
-        return Err(Failure::new(FailureKind::BadRequest, "there is no expression", "write one, such as `rows[0]`"));
+        return Err(Failure::new(
+            FailureKind::BadRequest,
+            "there is no expression",
+            "write one, such as `rows[0]`",
+        ));
     };
-    interpret::evaluate(&expression, frame, &gate::Calls, &interpret::Limits::default())
-        .map_err(|error| {
-            let secrets = Secrets::of(frame);
-            Failure::new(FailureKind::HealFailed, secrets.mask(&error.message), secrets.mask(&error.hint))
-        })
+    interpret::evaluate(&expression, frame, &gate::Calls, &interpret::Limits::default()).map_err(|error| {
+        let secrets = Secrets::of(frame);
+        Failure::new(
+            FailureKind::HealFailed,
+            secrets.mask(&error.message),
+            secrets.mask(&error.hint),
+        )
+    })
 }
 
 /// What a heal changed, without the texts of secrets that it moved.
@@ -388,12 +481,21 @@ fn in_words(change: &StateChange) -> String {
 fn goes_on_itself(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Return(_) | StmtKind::ResumeBreak | StmtKind::ResumeContinue => true,
-        StmtKind::If { body, orelse, .. } | StmtKind::For { body, orelse, .. } | StmtKind::While { body, orelse, .. } => {
-            body.iter().chain(orelse).any(goes_on_itself)
-        }
-        StmtKind::Try { body, handlers, orelse, finalbody } => {
+        StmtKind::If { body, orelse, .. }
+        | StmtKind::For { body, orelse, .. }
+        | StmtKind::While { body, orelse, .. } => body.iter().chain(orelse).any(goes_on_itself),
+        StmtKind::Try {
+            body,
+            handlers,
+            orelse,
+            finalbody,
+        } => {
             let handled = handlers.iter().flat_map(|handler| &handler.body);
-            body.iter().chain(handled).chain(orelse).chain(finalbody).any(goes_on_itself)
+            body.iter()
+                .chain(handled)
+                .chain(orelse)
+                .chain(finalbody)
+                .any(goes_on_itself)
         }
         _ => false,
     }

@@ -9,8 +9,8 @@ use pyo3::sync::PyOnceLock;
 
 use crate::decide::{self, Decision};
 use crate::passing::{self, Site};
-use crate::tracing::Silence;
 use crate::pause::Way;
+use crate::tracing::Silence;
 use crate::{pause, resume, state};
 
 /// The constant in compiled code.
@@ -43,7 +43,9 @@ impl Hook {
         match asked {
             Ok(Ok(goes_on)) => goes_on,
             Ok(Err(error)) => {
-                state::complain(&format!("the exception goes on, since deciding about it failed: {error}"));
+                state::complain(&format!(
+                    "the exception goes on, since deciding about it failed: {error}"
+                ));
                 true
             }
             Err(_) => {
@@ -64,13 +66,19 @@ impl Hook {
         let inert = pyo3::types::PyDict::new(py);
         inert.set_item("pending", true)?;
         inert.set_item("value", py.None())?;
-        Ok((py.import("types")?.getattr("SimpleNamespace")?, (), inert.into_any()))
+        Ok((
+            py.import("types")?.getattr("SimpleNamespace")?,
+            (),
+            inert.into_any(),
+        ))
     }
 }
 
 fn goes_on(py: Python<'_>) -> PyResult<bool> {
     let _silence = Silence::begin(py);
-    let Some(exception) = handled_exception(py) else { return Ok(true) };
+    let Some(exception) = handled_exception(py) else {
+        return Ok(true);
+    };
     if never_pauses(&exception) {
         return Ok(true);
     }
@@ -82,7 +90,12 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
     if passing::is_expected(&exception, site) || passing::was_released(&exception) {
         return Ok(true);
     }
-    let Decision { outcome, sites, frames, why } = decide::decide(&frame, &exception)?;
+    let Decision {
+        outcome,
+        sites,
+        frames,
+        why,
+    } = decide::decide(&frame, &exception)?;
     if !outcome.pauses() {
         passing::expect(&exception, sites);
         return Ok(true);
@@ -92,11 +105,22 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
         passing::release(&exception)?;
         return Ok(true);
     }
-    pause::pause(&Way { exception: &exception, frame: &frame, sites: &sites, frames: &frames, why: &why })
+    pause::pause(&Way {
+        exception: &exception,
+        frame: &frame,
+        sites: &sites,
+        frames: &frames,
+        why: &why,
+    })
 }
 
 /// Appends the decision to pause, as one line of JSON, with the test that pytest says is running.
-fn note_decision(file: &str, exception: &Bound<'_, PyAny>, frame: &Bound<'_, PyAny>, why: &str) -> PyResult<()> {
+fn note_decision(
+    file: &str,
+    exception: &Bound<'_, PyAny>,
+    frame: &Bound<'_, PyAny>,
+    why: &str,
+) -> PyResult<()> {
     use std::io::Write;
     let code = frame.getattr("f_code")?;
     let line = serde_json::json!({
@@ -108,7 +132,8 @@ fn note_decision(file: &str, exception: &Bound<'_, PyAny>, frame: &Bound<'_, PyA
         "test": std::env::var("PYTEST_CURRENT_TEST").ok(),
     });
     let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).map_err(PyErr::from)
+    file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
+        .map_err(PyErr::from)
 }
 
 /// The exception that the handler is handling.
@@ -141,7 +166,8 @@ impl Room {
     const FRAMES: i32 = 200;
 
     fn make(py: Python<'_>) -> Self {
-        let overflowed = handled_exception(py).is_some_and(|error| error.is_instance_of::<PyRecursionError>());
+        let overflowed =
+            handled_exception(py).is_some_and(|error| error.is_instance_of::<PyRecursionError>());
         if !overflowed {
             return Self { limit: None };
         }

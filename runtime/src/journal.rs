@@ -45,7 +45,12 @@ struct Line<'a, T: Serialize> {
 /// Appends an event; a journal that cannot be written is said once and holds nothing up.
 pub(crate) fn write(event: &str, what: impl Serialize) {
     let written = open().and_then(|mut file| {
-        let line = Line { at: now(), pid: std::process::id(), event, what };
+        let line = Line {
+            at: now(),
+            pid: std::process::id(),
+            event,
+            what,
+        };
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         file.write_all(&text)?;
@@ -59,7 +64,9 @@ pub(crate) fn write(event: &str, what: impl Serialize) {
 
 /// Seconds since the epoch.
 pub(crate) fn now() -> f64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// The journal's file, whether it exists yet or not.
@@ -74,7 +81,11 @@ fn folder() -> PathBuf {
             let settings = state::settings();
             let root = Path::new(&settings.scope.root);
             let writable = nix::unistd::access(root, nix::unistd::AccessFlags::W_OK).is_ok();
-            if writable { root.join(FOLDER) } else { Path::new(&settings.state).join("journal") }
+            if writable {
+                root.join(FOLDER)
+            } else {
+                Path::new(&settings.state).join("journal")
+            }
         })
         .clone()
 }
@@ -83,13 +94,20 @@ fn open() -> std::io::Result<File> {
     let folder = folder();
     if !folder.is_dir() {
         // What a heal saw of the program is for the user alone.
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)?;
     }
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         std::fs::write(ignore, "*\n")?;
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path())
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path())
 }
 
 /// Remembers a heal for the end of the run.
@@ -108,10 +126,16 @@ pub(crate) fn summary() -> Option<String> {
     if heals.is_empty() {
         return None;
     }
-    let mut text = format!("healmcp: this run was healed {} at {} place(s); the bugs are still in the source\n",
-        times(heals.len()), distinct_places(&heals));
+    let mut text = format!(
+        "healmcp: this run was healed {} at {} place(s); the bugs are still in the source\n",
+        times(heals.len()),
+        distinct_places(&heals)
+    );
     for healed in &heals {
-        text.push_str(&format!("  {} at {}\n    went on: {}\n", healed.exception, healed.place, healed.effect));
+        text.push_str(&format!(
+            "  {} at {}\n    went on: {}\n",
+            healed.exception, healed.place, healed.effect
+        ));
         for change in &healed.changes {
             text.push_str(&format!("    changed: {change}\n"));
         }
@@ -129,5 +153,9 @@ fn times(count: usize) -> String {
 }
 
 fn distinct_places(heals: &[Healed]) -> usize {
-    heals.iter().map(|healed| &healed.place).collect::<std::collections::BTreeSet<_>>().len()
+    heals
+        .iter()
+        .map(|healed| &healed.place)
+        .collect::<std::collections::BTreeSet<_>>()
+        .len()
 }

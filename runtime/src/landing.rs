@@ -46,13 +46,23 @@ impl Landings {
             if instruction.op != Op::LoadAttr || !code.is_hook_load(py, index, "pending") {
                 continue;
             }
-            let handler = code.regions.iter().map(|region| region.target).filter(|target| *target <= instruction.offset);
+            let handler = code
+                .regions
+                .iter()
+                .map(|region| region.target)
+                .filter(|target| *target <= instruction.offset);
             let Some(handler) = handler.max() else { continue };
             let covered = code.regions.iter().filter(|region| region.target == handler);
-            let Some(first) = covered.min_by_key(|region| region.start) else { continue };
+            let Some(first) = covered.min_by_key(|region| region.start) else {
+                continue;
+            };
             // Our handler ends in the POP_EXCEPT at JUMP_LINE.
             let rest = &code.instructions[index..];
-            let Some(end) = rest.iter().position(|after| after.op == Op::PopExcept).and_then(|at| rest.get(at + 1)) else {
+            let Some(end) = rest
+                .iter()
+                .position(|after| after.op == Op::PopExcept)
+                .and_then(|at| rest.get(at + 1))
+            else {
                 continue;
             };
             landings.push(Landing {
@@ -64,7 +74,10 @@ impl Landings {
             });
         }
         landings.sort_by_key(|landing| landing.start);
-        let epilogue = lines.iter().find(|range| range.2 == Some(RETURN_LINE as u32)).map(|range| range.0);
+        let epilogue = lines
+            .iter()
+            .find(|range| range.2 == Some(RETURN_LINE as u32))
+            .map(|range| range.0);
         Ok(Self { landings, epilogue })
     }
 
@@ -77,11 +90,20 @@ impl Landings {
     /// no more blocks than `depth`.
     pub(crate) fn within_lines(&self, first: u32, last: u32, depth: u32) -> Option<Landing> {
         let in_lines = |landing: &&Landing| (first..=last).contains(&landing.line) && landing.depth <= depth;
-        self.landings.iter().filter(in_lines).min_by_key(|landing| (landing.line != first, landing.start)).copied()
+        self.landings
+            .iter()
+            .filter(in_lines)
+            .min_by_key(|landing| (landing.line != first, landing.start))
+            .copied()
     }
 }
 
 /// `(first offset, offset behind the last, line)` in the order of the offsets.
 fn line_ranges(frame: &Bound<'_, PyAny>) -> PyResult<Vec<(u32, u32, Option<u32>)>> {
-    frame.getattr("f_code")?.call_method0("co_lines")?.try_iter()?.map(|range| range?.extract()).collect()
+    frame
+        .getattr("f_code")?
+        .call_method0("co_lines")?
+        .try_iter()?
+        .map(|range| range?.extract())
+        .collect()
 }

@@ -79,9 +79,30 @@ impl Layout {
     /// The layout of the running interpreter; `None` for a version that we have not seen.
     pub(crate) fn of(py: Python<'_>) -> Option<Self> {
         Some(match minor_version(py) {
-            11 => Self { code: 32, globals: 8, instruction: 56, locals: 72, entry: Entry::Flag(68), tag: 0 },
-            12 | 13 => Self { code: 0, globals: 24, instruction: 56, locals: 72, entry: Entry::Below(70), tag: 0 },
-            14 => Self { code: 0, globals: 24, instruction: 56, locals: 80, entry: Entry::Below(74), tag: 3 },
+            11 => Self {
+                code: 32,
+                globals: 8,
+                instruction: 56,
+                locals: 72,
+                entry: Entry::Flag(68),
+                tag: 0,
+            },
+            12 | 13 => Self {
+                code: 0,
+                globals: 24,
+                instruction: 56,
+                locals: 72,
+                entry: Entry::Below(70),
+                tag: 0,
+            },
+            14 => Self {
+                code: 0,
+                globals: 24,
+                instruction: 56,
+                locals: 80,
+                entry: Entry::Below(74),
+                tag: 3,
+            },
             _ => return None,
         })
     }
@@ -120,7 +141,10 @@ impl UnstartedFrame {
     ///
     /// `frame` is the `_PyInterpreterFrame` that CPython passed to an evaluation function, of this layout.
     pub(crate) unsafe fn new(frame: *mut c_void, layout: Layout) -> Self {
-        Self { frame: frame.cast(), layout }
+        Self {
+            frame: frame.cast(),
+            layout,
+        }
     }
 
     /// The code that it would run.

@@ -1,42 +1,42 @@
 //! The extension inside the target process: it pauses, shows, heals and resumes a program that would die.
 
+mod fork;
+mod scope;
 mod start;
 mod state;
-mod scope;
-mod fork;
 
 mod compile;
-mod location_table;
-mod loaders;
-mod pytest;
-mod main_script;
 mod evaluation;
 mod layout;
+mod loaders;
+mod location_table;
+mod main_script;
+mod pytest;
 
-mod hook;
-mod passing;
 mod decide;
 mod exception_table;
+mod hook;
+mod passing;
 
-mod pause;
 mod announce;
 mod crashes;
-mod socket;
 mod frames;
+mod pause;
 mod render;
+mod socket;
 
-mod heal;
-mod frame_names;
-mod plan;
 mod control;
-mod landing;
-mod interpret;
+mod frame_names;
 mod gate;
+mod heal;
+mod interpret;
 mod journal;
+mod landing;
+mod plan;
 
-mod resume;
 mod location_swap;
 mod monitoring;
+mod resume;
 mod tracing;
 mod workers;
 

@@ -22,9 +22,10 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
     namespace.set_item("load", wrap_pyfunction!(load, py)?)?;
     namespace.set_item("original", loader.getattr("get_code")?)?;
     let builtins = py.import("builtins")?;
-    let code = builtins
-        .getattr("compile")?
-        .call1((GET_CODE, "<frozen importlib._bootstrap_external>", "exec"))?;
+    let code =
+        builtins
+            .getattr("compile")?
+            .call1((GET_CODE, "<frozen importlib._bootstrap_external>", "exec"))?;
     builtins.getattr("exec")?.call1((code, &namespace))?;
     let get_code = namespace.get_item("get_code")?.expect("GET_CODE defines it");
     get_code.setattr("__qualname__", "SourceLoader.get_code")?;
@@ -42,7 +43,9 @@ fn load<'py>(
     if fullname == pytest::REWRITE {
         pytest::prepare(loader, fullname);
     }
-    let Some(compile::Wrapped { code, warns }) = hooked(loader, fullname) else { return Ok(None) };
+    let Some(compile::Wrapped { code, warns }) = hooked(loader, fullname) else {
+        return Ok(None);
+    };
     if warns {
         // CPython warns where it has no valid `.pyc` of its own: it compiles, and raises what a filter makes of that.
         original.call1((loader, fullname))?;
@@ -51,7 +54,11 @@ fn load<'py>(
 }
 
 fn hooked<'py>(loader: &Bound<'py, PyAny>, fullname: &str) -> Option<compile::Wrapped<'py>> {
-    let filename: String = loader.call_method1("get_filename", (fullname,)).ok()?.extract().ok()?;
+    let filename: String = loader
+        .call_method1("get_filename", (fullname,))
+        .ok()?
+        .extract()
+        .ok()?;
     if !filename.ends_with(".py") || !scope::contains(fullname, &scope::absolute(&filename)) {
         return None;
     }

@@ -21,7 +21,9 @@ pub(crate) fn jump_to(frame: &Bound<'_, PyAny>, offset: u32) -> PyResult<()> {
     let only = location_table::only_at(offset as usize / 2, n_units);
     let only = PyBytes::new(frame.py(), &only);
     let slot = find_slot(&code, table.as_ptr()).ok_or_else(|| {
-        pyo3::exceptions::PyRuntimeError::new_err("the location table of this interpreter's code was not found")
+        pyo3::exceptions::PyRuntimeError::new_err(
+            "the location table of this interpreter's code was not found",
+        )
     })?;
     // SAFETY: `slot` lies in the live code object and holds the table.
     unsafe { slot.write(only.as_ptr()) };

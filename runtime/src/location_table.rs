@@ -56,7 +56,11 @@ enum Entry {
     /// Instructions without a location.
     Nowhere,
     /// `columns` is absent where the entry tells only a line.
-    At { line_delta: i64, n_lines: u64, columns: Option<(u64, u64)> },
+    At {
+        line_delta: i64,
+        n_lines: u64,
+        columns: Option<(u64, u64)>,
+    },
 }
 
 impl Entry {
@@ -68,12 +72,24 @@ impl Entry {
                 let n_lines = reader.varint()?;
                 // Columns are stored plus one; zero says that there is none.
                 let (start, end) = (reader.varint()?, reader.varint()?);
-                Self::At { line_delta, n_lines, columns: Some((start, end)) }
+                Self::At {
+                    line_delta,
+                    n_lines,
+                    columns: Some((start, end)),
+                }
             }
-            13 => Self::At { line_delta: reader.signed()?, n_lines: 0, columns: None },
+            13 => Self::At {
+                line_delta: reader.signed()?,
+                n_lines: 0,
+                columns: None,
+            },
             10..=12 => {
                 let columns = (u64::from(reader.byte()?) + 1, u64::from(reader.byte()?) + 1);
-                Self::At { line_delta: i64::from(code - 10), n_lines: 0, columns: Some(columns) }
+                Self::At {
+                    line_delta: i64::from(code - 10),
+                    n_lines: 0,
+                    columns: Some(columns),
+                }
             }
             _ => {
                 let second = reader.byte()?;

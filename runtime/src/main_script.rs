@@ -21,13 +21,18 @@ static EXPECTED: OnceLock<String> = OnceLock::new();
 
 /// Watches for the main script if it is in scope; modules, folders and archives come by the import system.
 pub(crate) fn expect(py: Python<'_>) -> PyResult<()> {
-    let Some(filename) = script_name(py)? else { return Ok(()) };
+    let Some(filename) = script_name(py)? else {
+        return Ok(());
+    };
     match Evaluation::of(py) {
         Some(evaluation) => {
             let _ = EXPECTED.set(filename);
             evaluation.install(py, watch);
         }
-        None => state::note_unwrapped(&filename, "this interpreter does not let the main script be replaced"),
+        None => state::note_unwrapped(
+            &filename,
+            "this interpreter does not let the main script be replaced",
+        ),
     }
     Ok(())
 }
@@ -35,7 +40,13 @@ pub(crate) fn expect(py: Python<'_>) -> PyResult<()> {
 /// The real name of the main script, if that is in scope.
 fn script_name(py: Python<'_>) -> PyResult<Option<String>> {
     let argv = py.import("sys")?.getattr("argv")?.cast_into::<PyList>()?;
-    let Some(script) = argv.iter().next().and_then(|first| first.extract::<String>().ok()) else { return Ok(None) };
+    let Some(script) = argv
+        .iter()
+        .next()
+        .and_then(|first| first.extract::<String>().ok())
+    else {
+        return Ok(None);
+    };
     Ok(match script.as_str() {
         "" | "-m" | "-" => None,
         "-c" => Some("<string>".to_owned()),
@@ -48,13 +59,17 @@ fn script_name(py: Python<'_>) -> PyResult<Option<String>> {
 unsafe extern "C" fn watch(thread: *mut c_void, frame: *mut c_void, throw: c_int) -> *mut PyObject {
     // SAFETY: an evaluation function is called with the interpreter attached.
     let py = unsafe { Python::assume_attached() };
-    let Some(evaluation) = Evaluation::of(py) else { return std::ptr::null_mut() };
+    let Some(evaluation) = Evaluation::of(py) else {
+        return std::ptr::null_mut();
+    };
     let mut throw_into = throw;
     let mut silence = None;
     if throw == 0 {
         // SAFETY: CPython passed the frame, of the layout of this version.
         let unstarted = unsafe { UnstartedFrame::new(frame, evaluation.layout) };
-        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_script(py, evaluation, &unstarted)));
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            run_script(py, evaluation, &unstarted)
+        }));
         let ran = ran.unwrap_or(Ran::NotIt);
         if !matches!(ran, Ran::NotIt) {
             // The program's tracers have seen its own frame return; they must not be told of a frame without code.
@@ -81,16 +96,22 @@ enum Ran {
 }
 
 fn run_script(py: Python<'_>, evaluation: &Evaluation, frame: &UnstartedFrame) -> Ran {
-    let Some((code, globals)) = frame.code(py).zip(frame.globals(py)) else { return Ran::NotIt };
-    let Some(filename) = EXPECTED.get() else { return Ran::NotIt };
+    let Some((code, globals)) = frame.code(py).zip(frame.globals(py)) else {
+        return Ran::NotIt;
+    };
+    let Some(filename) = EXPECTED.get() else {
+        return Ran::NotIt;
+    };
     if !is_main(&code, &globals).unwrap_or(false) {
         return Ran::NotIt;
     }
     evaluation.uninstall(py);
-    let Some(own_name) = own_name(&code).filter(|name| scope::absolute(name) == *filename) else { return Ran::NotIt };
-    let Some((hooked, empty)) = source(py, filename).and_then(|source| {
-        Some((compile::wrapped(&source, &own_name)?.code, empty_module(py).ok()?))
-    }) else {
+    let Some(own_name) = own_name(&code).filter(|name| scope::absolute(name) == *filename) else {
+        return Ran::NotIt;
+    };
+    let Some((hooked, empty)) = source(py, filename)
+        .and_then(|source| Some((compile::wrapped(&source, &own_name)?.code, empty_module(py).ok()?)))
+    else {
         return Ran::NotIt;
     };
     // SAFETY: `hooked` is a code object and `globals` the namespace that the frame would have used.
@@ -124,11 +145,17 @@ fn source<'py>(py: Python<'py>, filename: &str) -> Option<Bound<'py, PyAny>> {
     }
     let arguments: Vec<String> = py.import("sys").ok()?.getattr("orig_argv").ok()?.extract().ok()?;
     // `-c` may stand at the end of joined flags, as in `-uc`.
-    let flag = arguments.iter().skip(1).position(|word| word.starts_with('-') && word.ends_with('c'))? + 1;
+    let flag = arguments
+        .iter()
+        .skip(1)
+        .position(|word| word.starts_with('-') && word.ends_with('c'))?
+        + 1;
     Some(PyBytes::new(py, arguments.get(flag + 1)?.as_bytes()).into_any())
 }
 
 /// The code of an empty module, without a line that a tracer could see again.
 fn empty_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    py.import("builtins")?.getattr("compile")?.call1(("", "<healmcp>", "exec"))
+    py.import("builtins")?
+        .getattr("compile")?
+        .call1(("", "<healmcp>", "exec"))
 }

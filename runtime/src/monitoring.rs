@@ -81,7 +81,9 @@ fn on_start<'py>(code: &Bound<'py, PyAny>, _offset: u32) -> PyResult<Option<Boun
     let py = code.py();
     let frame = py.import("sys")?.getattr("_getframe")?.call0()?;
     let module = crate::frames::lookup_global(&frame, "__name__")?;
-    let module = module.and_then(|module| module.extract::<String>().ok()).unwrap_or_default();
+    let module = module
+        .and_then(|module| module.extract::<String>().ok())
+        .unwrap_or_default();
     match gate::is_protected(code, &module) {
         Some(protected) => gate::check_start(&frame, protected).map(|()| None),
         None => monitoring(py)?.getattr("DISABLE").map(Some),

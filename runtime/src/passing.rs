@@ -17,7 +17,10 @@ pub(crate) struct Site {
 impl Site {
     /// The site where the frame stands.
     pub(crate) fn of(frame: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { frame: frame.as_ptr() as usize, offset: frame.getattr("f_lasti")?.extract()? })
+        Ok(Self {
+            frame: frame.as_ptr() as usize,
+            offset: frame.getattr("f_lasti")?.extract()?,
+        })
     }
 }
 
@@ -46,7 +49,11 @@ const MAX_RELEASED: usize = 64;
 
 /// Remembers that the exception goes on through `sites`, the first of which is asking now.
 pub(crate) fn expect(exception: &Bound<'_, PyAny>, sites: Vec<Site>) {
-    let passing = (sites.len() > 1).then(|| Passing { exception: exception.as_ptr() as usize, sites, next: 1 });
+    let passing = (sites.len() > 1).then(|| Passing {
+        exception: exception.as_ptr() as usize,
+        sites,
+        next: 1,
+    });
     PASSING.set(passing);
 }
 
@@ -56,7 +63,8 @@ pub(crate) fn expect(exception: &Bound<'_, PyAny>, sites: Vec<Site>) {
 pub(crate) fn is_expected(exception: &Bound<'_, PyAny>, site: Site) -> bool {
     PASSING.with_borrow_mut(|passing| {
         let Some(expected) = passing else { return false };
-        let meets = expected.exception == exception.as_ptr() as usize && expected.sites[expected.next] == site;
+        let meets =
+            expected.exception == exception.as_ptr() as usize && expected.sites[expected.next] == site;
         expected.next += usize::from(meets);
         if !meets || expected.next == expected.sites.len() {
             *passing = None;
@@ -68,7 +76,10 @@ pub(crate) fn is_expected(exception: &Bound<'_, PyAny>, site: Site) -> bool {
 /// Remembers an exception that a pause let go, so that raising it again does not pause again.
 pub(crate) fn release(exception: &Bound<'_, PyAny>) -> PyResult<()> {
     let traceback = exception.getattr("__traceback__")?;
-    let released = Released { exception: exception.as_ptr() as usize, entry: traceback.as_ptr() as usize };
+    let released = Released {
+        exception: exception.as_ptr() as usize,
+        entry: traceback.as_ptr() as usize,
+    };
     let mut all = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() == MAX_RELEASED {
         all.remove(0);

@@ -60,7 +60,13 @@ pub(crate) struct Way<'a, 'py> {
 
 /// Pauses the thread until the crash is healed or let go; returns whether the exception goes on.
 pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
-    let Way { exception, frame, sites, why, .. } = *way;
+    let Way {
+        exception,
+        frame,
+        sites,
+        why,
+        ..
+    } = *way;
     let py = exception.py();
     let deadline = Instant::now() + Duration::from_secs(state::settings().timeout_s);
     let mut paused = Paused::new(way)?;
@@ -108,11 +114,22 @@ pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
 
 impl<'a, 'py> Paused<'a, 'py> {
     fn new(way: &Way<'a, 'py>) -> PyResult<Self> {
-        let Way { exception, frame, sites, why, .. } = *way;
+        let Way {
+            exception,
+            frame,
+            sites,
+            why,
+            ..
+        } = *way;
         let (stack, below) = read_stack(way)?;
         let (exception_type, message) = render::exception_summary(exception);
         let location = render::location(&stack[0]);
-        let thread = frame.py().import("threading")?.getattr("current_thread")?.call0()?.getattr("name")?;
+        let thread = frame
+            .py()
+            .import("threading")?
+            .getattr("current_thread")?
+            .call0()?
+            .getattr("name")?;
         let summary = CrashSummary {
             crash_id: announce::new_crash_id(),
             status: CrashStatus::Paused,
@@ -121,7 +138,11 @@ impl<'a, 'py> Paused<'a, 'py> {
             location,
             pid: std::process::id(),
             thread: thread.extract().unwrap_or_default(),
-            command: state::settings().command.iter().map(|word| render::redacted(word)).collect(),
+            command: state::settings()
+                .command
+                .iter()
+                .map(|word| render::redacted(word))
+                .collect(),
             root: state::settings().scope.root.clone(),
             journal: journal::path().display().to_string(),
             paused_at: journal::now() as u64,
@@ -131,14 +152,25 @@ impl<'a, 'py> Paused<'a, 'py> {
         };
         let exception_line = format!("{}: {}", summary.exception_type, summary.message);
         let healer = Healer::new(&stack, sites, &exception_line, &summary.crash_id)?;
-        Ok(Self { exception, summary, why, stack, below, healer })
+        Ok(Self {
+            exception,
+            summary,
+            why,
+            stack,
+            below,
+            healer,
+        })
     }
 
     /// Answers requests until one ends the pause.
     fn serve(&mut self, py: Python<'py>, jobs: &Mutex<Receiver<Job>>, deadline: Instant) -> End {
         loop {
             let wait = deadline.saturating_duration_since(Instant::now()).min(TICK);
-            match py.detach(|| jobs.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(wait)) {
+            match py.detach(|| {
+                jobs.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .recv_timeout(wait)
+            }) {
                 Ok(job) => {
                     let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                         self.answer(py, &job.request)
@@ -162,23 +194,36 @@ impl<'a, 'py> Paused<'a, 'py> {
 
     fn answer(&mut self, py: Python<'py>, request: &Request) -> (Answer, Option<End>) {
         let reply = match request {
-            Request::List => Ok(Reply::Crashes { crashes: crashes::list() }),
+            Request::List => Ok(Reply::Crashes {
+                crashes: crashes::list(),
+            }),
             Request::Describe { max_frames, .. } => self.describe(*max_frames),
-            Request::Frame { query, .. } => {
-                self.frame(query.frame).and_then(|at| render::frame_view(at, query)).map(Reply::Frame)
-            }
-            Request::Evaluate { frame, expression, max_chars, user_repr, .. } => {
-                self.evaluate(*frame, expression, *max_chars, *user_repr)
-            }
+            Request::Frame { query, .. } => self
+                .frame(query.frame)
+                .and_then(|at| render::frame_view(at, query))
+                .map(Reply::Frame),
+            Request::Evaluate {
+                frame,
+                expression,
+                max_chars,
+                user_repr,
+                ..
+            } => self.evaluate(*frame, expression, *max_chars, *user_repr),
             Request::Check { proposal, .. } => {
                 crashes::count_attempt(&self.summary.crash_id);
-                self.healer.check(proposal).map(|check| Reply::Checked(Box::new(check)))
+                self.healer
+                    .check(proposal)
+                    .map(|check| Reply::Checked(Box::new(check)))
             }
             Request::Resume { heal_id, .. } => match self.healer.resume(heal_id) {
                 Ok(resumption) => {
                     let outcome = HealOutcome {
-                        outcome: if matches!(resumption.action, Action::Raise) { "released" } else { "running" }
-                            .to_owned(),
+                        outcome: if matches!(resumption.action, Action::Raise) {
+                            "released"
+                        } else {
+                            "running"
+                        }
+                        .to_owned(),
                         resumed_at: resumption.location.clone(),
                         evidence: resumption.evidence.clone(),
                         next_crash: None,
@@ -189,7 +234,10 @@ impl<'a, 'py> Paused<'a, 'py> {
                 Err(failure) => Err(failure),
             },
             Request::Abort { reason, .. } => {
-                journal::write("abort", json!({ "crash_id": self.summary.crash_id, "reason": reason }));
+                journal::write(
+                    "abort",
+                    json!({ "crash_id": self.summary.crash_id, "reason": reason }),
+                );
                 let outcome = HealOutcome {
                     outcome: "released".to_owned(),
                     resumed_at: None,
@@ -238,13 +286,20 @@ impl<'a, 'py> Paused<'a, 'py> {
     }
 
     fn frame(&self, index: usize) -> Result<&FrameAt<'py>, Failure> {
-        self.stack.iter().chain(&self.below).find(|at| at.index == index).ok_or_else(|| {
-            Failure::new(
-                FailureKind::UnknownPlace,
-                format!("there is no frame {index}"),
-                format!("frames are numbered 0 to {}", self.stack.len() + self.below.len() - 1),
-            )
-        })
+        self.stack
+            .iter()
+            .chain(&self.below)
+            .find(|at| at.index == index)
+            .ok_or_else(|| {
+                Failure::new(
+                    FailureKind::UnknownPlace,
+                    format!("there is no frame {index}"),
+                    format!(
+                        "frames are numbered 0 to {}",
+                        self.stack.len() + self.below.len() - 1
+                    ),
+                )
+            })
     }
 
     fn evaluate(
@@ -263,7 +318,11 @@ impl<'a, 'py> Paused<'a, 'py> {
         };
         // What an expression gave may be a secret under no name, or a piece with one in it.
         let text = render::Secrets::of(&at.frame).mask(&rendered.text);
-        Ok(Reply::Value { type_name: rendered.type_name, text, cut: rendered.cut })
+        Ok(Reply::Value {
+            type_name: rendered.type_name,
+            text,
+            cut: rendered.cut,
+        })
     }
 }
 
@@ -271,7 +330,8 @@ impl<'a, 'py> Paused<'a, 'py> {
 fn main_was_interrupted(py: Python<'_>) -> bool {
     let ended_by = || -> PyResult<bool> {
         let ended_by = py.import("sys")?.getattr_opt("last_type")?;
-        Ok(ended_by.is_some_and(|ended_by| ended_by.is(py.get_type::<pyo3::exceptions::PyKeyboardInterrupt>())))
+        Ok(ended_by
+            .is_some_and(|ended_by| ended_by.is(py.get_type::<pyo3::exceptions::PyKeyboardInterrupt>())))
     };
     ended_by().unwrap_or(false)
 }
@@ -279,8 +339,15 @@ fn main_was_interrupted(py: Python<'_>) -> bool {
 /// Modules in scope whose statements have no hooks: an exception in them pauses further out.
 fn without_hooks() -> String {
     let modules = state::unwrapped();
-    let named: Vec<String> = modules.iter().map(|(file, reason)| format!("{file} ({reason})")).collect();
-    if named.is_empty() { String::new() } else { format!("; runs without hooks: {}", named.join(", ")) }
+    let named: Vec<String> = modules
+        .iter()
+        .map(|(file, reason)| format!("{file} ({reason})"))
+        .collect();
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!("; runs without hooks: {}", named.join(", "))
+    }
 }
 
 fn internal(message: &str) -> Answer {
@@ -302,7 +369,11 @@ fn failed(error: &PyErr) -> Failure {
 /// The frames of the crash: the live stack from the crashed frame outwards, then those of tasks that await it, and
 /// the frames that were left below it.
 fn read_stack<'py>(way: &Way<'_, 'py>) -> PyResult<(Vec<FrameAt<'py>>, Vec<FrameAt<'py>>)> {
-    let Way { exception, frame: crashed, .. } = *way;
+    let Way {
+        exception,
+        frame: crashed,
+        ..
+    } = *way;
     let mut entries = Vec::new();
     let mut entry = exception.getattr("__traceback__")?;
     while !entry.is_none() {
@@ -321,25 +392,46 @@ fn read_stack<'py>(way: &Way<'_, 'py>) -> PyResult<(Vec<FrameAt<'py>>, Vec<Frame
         next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
         frames.push(frame);
     }
-    let awaiting = way.frames.iter().filter(|frame| !frames.iter().any(|running| running.is(*frame))).cloned();
+    let awaiting = way
+        .frames
+        .iter()
+        .filter(|frame| !frames.iter().any(|running| running.is(*frame)))
+        .cloned();
     let awaiting: Vec<_> = awaiting.collect();
     frames.extend(awaiting);
     let mut stack = Vec::with_capacity(frames.len());
     for (index, frame) in frames.into_iter().enumerate() {
-        let own = own.filter(|_| index == 0).map(|own| (entries[own].1, entries[own].2));
+        let own = own
+            .filter(|_| index == 0)
+            .map(|own| (entries[own].1, entries[own].2));
         let (lasti, line) = match own {
             Some(place) => place,
-            None => (frame.getattr("f_lasti")?.extract()?, frame.getattr("f_lineno")?.extract()?),
+            None => (
+                frame.getattr("f_lasti")?.extract()?,
+                frame.getattr("f_lineno")?.extract()?,
+            ),
         };
         let in_scope = scope::contains_frame(&frame)?;
-        stack.push(FrameAt { frame, lasti, line: line.unwrap_or(0), index, in_scope });
+        stack.push(FrameAt {
+            frame,
+            lasti,
+            line: line.unwrap_or(0),
+            index,
+            in_scope,
+        });
     }
     let mut below = Vec::new();
     let inner = own.map_or(&entries[..], |own| &entries[own + 1..]);
     for (frame, lasti, line) in inner.iter().rev().filter(|(frame, ..)| !frame.is(crashed)) {
         let in_scope = scope::contains_frame(frame)?;
         let index = stack.len() + below.len();
-        below.push(FrameAt { frame: frame.clone(), lasti: *lasti, line: line.unwrap_or(0), index, in_scope });
+        below.push(FrameAt {
+            frame: frame.clone(),
+            lasti: *lasti,
+            line: line.unwrap_or(0),
+            index,
+            in_scope,
+        });
     }
     Ok((stack, below))
 }

@@ -47,29 +47,52 @@ impl Plan {
             Some(source) => Control::read(source, &name, code.getattr("co_firstlineno")?.extract()?),
             None => None,
         };
-        let statement = here.zip(control.as_ref().zip(source.as_ref())).and_then(|(here, (control, source))| {
-            let (line, column) = position(&code, here.start).unwrap_or((here.line, None));
-            control.statement_at(source, line, column).cloned()
-        });
+        let statement =
+            here.zip(control.as_ref().zip(source.as_ref()))
+                .and_then(|(here, (control, source))| {
+                    let (line, column) = position(&code, here.start).unwrap_or((here.line, None));
+                    control.statement_at(source, line, column).cloned()
+                });
         const CO_OPTIMIZED: u32 = 1;
         let is_function = code.getattr("co_flags")?.extract::<u32>()? & CO_OPTIMIZED != 0;
-        let unbound = if is_function { unbound_locals(frame, &code)? } else { Vec::new() };
-        Ok(Self { function: name, is_function, landings, here, control, statement, unbound })
+        let unbound = if is_function {
+            unbound_locals(frame, &code)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            function: name,
+            is_function,
+            landings,
+            here,
+            control,
+            statement,
+            unbound,
+        })
     }
 
     /// All actions, each with what it will do or why it cannot be.
     pub(crate) fn offers(&self) -> Vec<ActionOffer> {
         let offer = |then: &str, route: Result<Route, NoJump>| match route {
-            Ok(route) => ActionOffer { then: then.to_owned(), available: true, effect: route.effect },
-            Err(no_jump) => {
-                ActionOffer { then: then.to_owned(), available: false, effect: no_jump.message }
-            }
+            Ok(route) => ActionOffer {
+                then: then.to_owned(),
+                available: true,
+                effect: route.effect,
+            },
+            Err(no_jump) => ActionOffer {
+                then: then.to_owned(),
+                available: false,
+                effect: no_jump.message,
+            },
         };
         let line = match (&self.control, self.here) {
             (Some(_), Some(_)) => ActionOffer {
                 then: "line".to_owned(),
                 available: true,
-                effect: format!("goes on at the statement of {} that starts at `line`", self.function),
+                effect: format!(
+                    "goes on at the statement of {} that starts at `line`",
+                    self.function
+                ),
             },
             _ => ActionOffer {
                 then: "line".to_owned(),
@@ -81,13 +104,24 @@ impl Plan {
             Ok(()) => ActionOffer {
                 then: "return".to_owned(),
                 available: true,
-                effect: format!("leaves {} with `value`, after the cleanup of its blocks", self.function),
+                effect: format!(
+                    "leaves {} with `value`, after the cleanup of its blocks",
+                    self.function
+                ),
             },
-            Err(no_jump) => {
-                ActionOffer { then: "return".to_owned(), available: false, effect: no_jump.message }
-            }
+            Err(no_jump) => ActionOffer {
+                then: "return".to_owned(),
+                available: false,
+                effect: no_jump.message,
+            },
         };
-        vec![offer("next", self.next()), offer("retry", self.retry()), line, returns, offer("raise", Ok(self.raise()))]
+        vec![
+            offer("next", self.next()),
+            offer("retry", self.retry()),
+            line,
+            returns,
+            offer("raise", Ok(self.raise())),
+        ]
     }
 
     /// The statement after the failing one.
@@ -98,21 +132,40 @@ impl Plan {
         });
         let (effect, line) = match self.statement.as_ref().map(|statement| statement.next) {
             Some(Next::Line(line)) => (format!("goes on at line {line}"), Some(line)),
-            Some(Next::Loop(line)) => (format!("goes on with the next round of the loop at line {line}"), Some(line)),
-            Some(Next::EndOfWith(line)) => (format!("goes on at the end of the `with` block of line {line}"), None),
-            Some(Next::Finally(line)) => (format!("goes on at the `finally` block at line {line}"), Some(line)),
+            Some(Next::Loop(line)) => (
+                format!("goes on with the next round of the loop at line {line}"),
+                Some(line),
+            ),
+            Some(Next::EndOfWith(line)) => (
+                format!("goes on at the end of the `with` block of line {line}"),
+                None,
+            ),
+            Some(Next::Finally(line)) => (
+                format!("goes on at the `finally` block at line {line}"),
+                Some(line),
+            ),
             Some(Next::End) if self.is_function => (format!("{} returns None", self.function), None),
             Some(Next::End) => (format!("{} ends", self.function), None),
             None => ("goes on at the statement after the failing one".to_owned(), None),
         };
         let effect = format!("{}{effect}", skipped.unwrap_or_default());
-        Ok(Route { action: Action::Next, effect, line, notes: Vec::new() })
+        Ok(Route {
+            action: Action::Next,
+            effect,
+            line,
+            notes: Vec::new(),
+        })
     }
 
     /// The failing statement again.
     pub(crate) fn retry(&self) -> Result<Route, NoJump> {
-        let Some(here) = self.here else { return Err(self.no_landing()) };
-        let line = self.statement.as_ref().map_or(here.line, |statement| statement.line);
+        let Some(here) = self.here else {
+            return Err(self.no_landing());
+        };
+        let line = self
+            .statement
+            .as_ref()
+            .map_or(here.line, |statement| statement.line);
         let effect = format!("runs the statement at line {line} again from its start");
         Ok(self.jump(here.start, line, effect, Vec::new()))
     }
@@ -120,18 +173,24 @@ impl Plan {
     /// A line of the same function.
     pub(crate) fn line(&self, line: Option<u32>) -> Result<Route, NoJump> {
         let Some(line) = line else {
-            return Err(NoJump { message: "`then: line` needs `line`".to_owned(), hint: "give the line to go on at".to_owned() });
+            return Err(NoJump {
+                message: "`then: line` needs `line`".to_owned(),
+                hint: "give the line to go on at".to_owned(),
+            });
         };
         let (Some(here), Some(control), Some(from)) = (self.here, &self.control, &self.statement) else {
             return Err(self.no_landing());
         };
         let jump = control.jump(from, line)?;
         let target = control.starting_at(line).and_then(|target| {
-            self.landings.within_lines(target.line, target.end_line, here.depth)
+            self.landings
+                .within_lines(target.line, target.end_line, here.depth)
         });
         let Some(target) = target else {
             return Err(NoJump {
-                message: format!("the statement at line {line} cannot be jumped to: it cannot raise, or CPython left it out"),
+                message: format!(
+                    "the statement at line {line} cannot be jumped to: it cannot raise, or CPython left it out"
+                ),
                 hint: "choose the statement after it".to_owned(),
             });
         };
@@ -146,14 +205,22 @@ impl Plan {
     /// Behind the innermost loop.
     pub(crate) fn break_loop(&self) -> Result<Route, NoJump> {
         let (header, landing) = self.innermost_loop("break")?;
-        Ok(self.jump(landing.end, header, format!("leaves the loop at line {header}"), Vec::new()))
+        Ok(self.jump(
+            landing.end,
+            header,
+            format!("leaves the loop at line {header}"),
+            Vec::new(),
+        ))
     }
 
     /// The next round of the innermost loop.
     pub(crate) fn continue_loop(&self) -> Result<Route, NoJump> {
         let (header, _) = self.innermost_loop("continue")?;
         let here = self.here.ok_or_else(|| self.no_landing())?;
-        let last = self.control.as_ref().and_then(|control| control.last_of_loop(header));
+        let last = self
+            .control
+            .as_ref()
+            .and_then(|control| control.last_of_loop(header));
         let landing = last.and_then(|last| self.landings.within_lines(last.line, last.end_line, here.depth));
         let Some(landing) = landing else {
             return Err(NoJump {
@@ -167,14 +234,20 @@ impl Plan {
 
     /// The loop around the failing statement; a `with` block between them would be left without its exit.
     fn innermost_loop(&self, word: &str) -> Result<(u32, Landing), NoJump> {
-        let (Some(here), Some(statement)) = (self.here, &self.statement) else { return Err(self.no_landing()) };
+        let (Some(here), Some(statement)) = (self.here, &self.statement) else {
+            return Err(self.no_landing());
+        };
         let Some((header, _)) = statement.in_loop else {
             return Err(NoJump {
                 message: format!("the failing statement is in no loop to {word}"),
                 hint: "choose next, return or line".to_owned(),
             });
         };
-        let inner = statement.blocks.iter().rev().take_while(|block| **block != Block::For(header));
+        let inner = statement
+            .blocks
+            .iter()
+            .rev()
+            .take_while(|block| **block != Block::For(header));
         let with = inner.filter_map(|block| match block {
             Block::With(line) if *line > header => Some(*line),
             _ => None,
@@ -185,9 +258,14 @@ impl Plan {
                 hint: "choose next, or raise".to_owned(),
             });
         }
-        let control = self.control.as_ref().and_then(|control| control.starting_at(header));
+        let control = self
+            .control
+            .as_ref()
+            .and_then(|control| control.starting_at(header));
         let landing = control.and_then(|each| self.landings.within_lines(header, each.end_line, here.depth));
-        landing.map(|landing| (header, landing)).ok_or_else(|| self.no_landing())
+        landing
+            .map(|landing| (header, landing))
+            .ok_or_else(|| self.no_landing())
     }
 
     /// The frame returns.
@@ -216,19 +294,32 @@ impl Plan {
     /// The exception goes on.
     pub(crate) fn raise(&self) -> Route {
         let effect = "the exception goes on as in plain Python".to_owned();
-        Route { action: Action::Raise, effect, line: None, notes: Vec::new() }
+        Route {
+            action: Action::Raise,
+            effect,
+            line: None,
+            notes: Vec::new(),
+        }
     }
 
     fn jump(&self, offset: u32, line: u32, effect: String, mut notes: Vec<String>) -> Route {
         notes.extend(self.unbound_notes());
-        Route { action: Action::Jump(offset), effect, line: Some(line), notes }
+        Route {
+            action: Action::Jump(offset),
+            effect,
+            line: Some(line),
+            notes,
+        }
     }
 
     fn unbound_notes(&self) -> Vec<String> {
         if self.unbound.is_empty() {
             return Vec::new();
         }
-        vec![format!("CPython sets local variables without a value to None at a jump: {}", self.unbound.join(", "))]
+        vec![format!(
+            "CPython sets local variables without a value to None at a jump: {}",
+            self.unbound.join(", ")
+        )]
     }
 
     fn no_landing(&self) -> NoJump {
@@ -241,8 +332,17 @@ impl Plan {
 
 /// The line and column (0-based, in bytes) of an instruction.
 fn position(code: &Bound<'_, PyAny>, offset: u32) -> Option<(u32, Option<u32>)> {
-    let position = code.call_method0("co_positions").ok()?.try_iter().ok()?.nth(offset as usize / 2)?.ok()?;
-    Some((position.get_item(0).ok()?.extract().ok()?, position.get_item(2).ok()?.extract().ok()?))
+    let position = code
+        .call_method0("co_positions")
+        .ok()?
+        .try_iter()
+        .ok()?
+        .nth(offset as usize / 2)?
+        .ok()?;
+    Some((
+        position.get_item(0).ok()?.extract().ok()?,
+        position.get_item(2).ok()?.extract().ok()?,
+    ))
 }
 
 /// Plain locals without a value, on versions where a jump binds them.
@@ -252,5 +352,8 @@ fn unbound_locals(frame: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> PyResult
     }
     let names: Vec<String> = code.getattr("co_varnames")?.extract()?;
     let locals = frame.getattr("f_locals")?;
-    Ok(names.into_iter().filter(|name| !locals.contains(name).unwrap_or(true)).collect())
+    Ok(names
+        .into_iter()
+        .filter(|name| !locals.contains(name).unwrap_or(true))
+        .collect())
 }

@@ -74,7 +74,11 @@ pub(crate) fn go_on(
     if site == sites[0] {
         return act(frame, action);
     }
-    WAITING.set(Some(Waiting { exception: exception.clone().unbind(), site, action }));
+    WAITING.set(Some(Waiting {
+        exception: exception.clone().unbind(),
+        site,
+        action,
+    }));
     Ok(true)
 }
 
@@ -84,7 +88,9 @@ pub(crate) fn at_site(
     frame: &Bound<'_, PyAny>,
     site: Site,
 ) -> PyResult<Option<bool>> {
-    let Some(waiting) = WAITING.take() else { return Ok(None) };
+    let Some(waiting) = WAITING.take() else {
+        return Ok(None);
+    };
     if !comes_from(exception, waiting.exception.bind(exception.py())) {
         // Cleanup code on the way raised something of its own.
         WAITING.set(Some(waiting));
@@ -115,7 +121,10 @@ fn act(frame: &Bound<'_, PyAny>, action: Action) -> PyResult<bool> {
 
 /// Whether it is this exception, or one that CPython made of it on the way, as a generator makes of StopIteration.
 fn comes_from(exception: &Bound<'_, PyAny>, original: &Bound<'_, PyAny>) -> bool {
-    exception.is(original) || exception.getattr("__cause__").is_ok_and(|cause| cause.is(original))
+    exception.is(original)
+        || exception
+            .getattr("__cause__")
+            .is_ok_and(|cause| cause.is(original))
 }
 
 /// The value for `return HOOK.value`, once.
@@ -125,13 +134,22 @@ pub(crate) fn take_return_value(_py: Python<'_>) -> Option<Py<PyAny>> {
 
 /// Makes the frame jump when it reaches [`crate::compile::JUMP_LINE`], which is the next instruction with a line.
 fn arm(frame: &Bound<'_, PyAny>, offset: u32) -> PyResult<()> {
-    ARMED.set(Some(Armed { frame: frame.as_ptr() as usize, offset }));
-    if minor_version(frame.py()) >= 12 { monitoring::watch_lines(frame) } else { tracing::watch_lines(frame) }
+    ARMED.set(Some(Armed {
+        frame: frame.as_ptr() as usize,
+        offset,
+    }));
+    if minor_version(frame.py()) >= 12 {
+        monitoring::watch_lines(frame)
+    } else {
+        tracing::watch_lines(frame)
+    }
 }
 
 /// Jumps, in the line event of a frame's jump line, if this is the armed frame; says whether it was.
 pub(crate) fn jump(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let Some(armed) = ARMED.take() else { return Ok(false) };
+    let Some(armed) = ARMED.take() else {
+        return Ok(false);
+    };
     if armed.frame != frame.as_ptr() as usize {
         ARMED.set(Some(armed));
         return Ok(false);
@@ -142,7 +160,9 @@ pub(crate) fn jump(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Says that CPython did not take a jump, although the check had let it pass.
 pub(crate) fn complain_of_refusal(error: &PyErr) {
-    state::complain(&format!("the jump was refused, so the program goes on at the next statement: {error}"));
+    state::complain(&format!(
+        "the jump was refused, so the program goes on at the next statement: {error}"
+    ));
 }
 
 /// A jump turns unbound locals into `None` and warns of it on 3.12+; the check of the heal has said so.
@@ -150,7 +170,9 @@ fn without_warnings(py: Python<'_>, act: impl FnOnce() -> PyResult<()>) -> PyRes
     let warnings = py.import("warnings")?;
     let catch = warnings.getattr("catch_warnings")?.call0()?;
     catch.call_method0("__enter__")?;
-    let result = warnings.call_method1("simplefilter", ("ignore",)).and_then(|_| act());
+    let result = warnings
+        .call_method1("simplefilter", ("ignore",))
+        .and_then(|_| act());
     catch.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
     result
 }

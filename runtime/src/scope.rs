@@ -16,12 +16,19 @@ static INSTALLED: OnceLock<Vec<PathBuf>> = OnceLock::new();
 /// Reads where the interpreter's library and installed packages are: they are in scope only when included.
 pub(crate) fn learn_installed(py: Python<'_>) -> PyResult<()> {
     let os_file: String = py.import("os")?.getattr("__file__")?.extract()?;
-    let mut installed: Vec<PathBuf> = Path::new(&os_file).parent().map(Path::to_path_buf).into_iter().collect();
+    let mut installed: Vec<PathBuf> = Path::new(&os_file)
+        .parent()
+        .map(Path::to_path_buf)
+        .into_iter()
+        .collect();
     let sys = py.import("sys")?;
     for name in ["prefix", "base_prefix", "exec_prefix", "base_exec_prefix"] {
         installed.push(PathBuf::from(sys.getattr(name)?.extract::<String>()?));
     }
-    let real = installed.iter().filter_map(|folder| std::fs::canonicalize(folder).ok()).collect();
+    let real = installed
+        .iter()
+        .filter_map(|folder| std::fs::canonicalize(folder).ok())
+        .collect();
     let _ = INSTALLED.set(real);
     Ok(())
 }
@@ -43,7 +50,9 @@ pub(crate) fn is_project_file(filename: &str) -> bool {
     }
     // An environment may lie within the project, and a project within a prefix such as `/usr`.
     let installed = INSTALLED.get().is_some_and(|installed| {
-        installed.iter().any(|folder| path.starts_with(folder) && !(inside.is_some() && root.starts_with(folder)))
+        installed
+            .iter()
+            .any(|folder| path.starts_with(folder) && !(inside.is_some() && root.starts_with(folder)))
     });
     !installed
 }
@@ -51,7 +60,9 @@ pub(crate) fn is_project_file(filename: &str) -> bool {
 /// Whether the module belongs to a package that the user included.
 pub(crate) fn is_included(module: &str) -> bool {
     state::settings().scope.include.iter().any(|name| {
-        module.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        module
+            .strip_prefix(name.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
 }
 
@@ -67,7 +78,9 @@ pub(crate) fn contains_frame(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(true);
     }
     let module = crate::frames::lookup_global(frame, "__name__")?;
-    Ok(module.and_then(|name| name.extract::<String>().ok()).is_some_and(|name| is_included(&name)))
+    Ok(module
+        .and_then(|name| name.extract::<String>().ok())
+        .is_some_and(|name| is_included(&name)))
 }
 
 /// The file's real name, in which the scope's root is written too: absolute, without links and `..`.

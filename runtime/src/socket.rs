@@ -41,11 +41,15 @@ pub(crate) fn listen() -> std::io::Result<PathBuf> {
     let listener = UnixListener::bind(&path)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
     without_signals(|| {
-        std::thread::Builder::new().name("healmcp".to_owned()).spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let _ = std::thread::Builder::new().name("healmcp client".to_owned()).spawn(move || serve(&stream));
-            }
-        })
+        std::thread::Builder::new()
+            .name("healmcp".to_owned())
+            .spawn(move || {
+                for stream in listener.incoming().map_while(Result::ok) {
+                    let _ = std::thread::Builder::new()
+                        .name("healmcp client".to_owned())
+                        .spawn(move || serve(&stream));
+                }
+            })
     })?;
     *listening = Some((pid, path.clone()));
     Ok(path)
@@ -61,10 +65,13 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
         made => return made,
     }
     let found = std::fs::symlink_metadata(folder)?;
-    let is_private = found.is_dir()
-        && found.uid() == nix::unistd::geteuid().as_raw()
-        && found.mode() & 0o077 == 0;
-    if is_private { Ok(()) } else { Err(std::io::Error::other("it is not a folder of the user's alone")) }
+    let is_private =
+        found.is_dir() && found.uid() == nix::unistd::geteuid().as_raw() && found.mode() & 0o077 == 0;
+    if is_private {
+        Ok(())
+    } else {
+        Err(std::io::Error::other("it is not a folder of the user's alone"))
+    }
 }
 
 /// Removes the socket of this process.
@@ -89,7 +96,9 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 }
 
 fn serve(stream: &UnixStream) {
-    let Ok(credentials) = getsockopt(stream, PeerCredentials) else { return };
+    let Ok(credentials) = getsockopt(stream, PeerCredentials) else {
+        return;
+    };
     if credentials.uid() != nix::unistd::geteuid().as_raw() {
         return;
     }
@@ -109,7 +118,12 @@ fn serve(stream: &UnixStream) {
         }
         drop(answered.untold);
         // That it was done is said before the wait: a program that leaves by `os._exit` says nothing more.
-        if let Some(Waits { crash_id, outcome, wait }) = answered.waits {
+        if let Some(Waits {
+            crash_id,
+            outcome,
+            wait,
+        }) = answered.waits
+        {
             let reply = crashes::what_next(&crash_id, *outcome, wait);
             if write(stream, &Answer::Ok(reply)).is_err() {
                 return;
@@ -140,7 +154,11 @@ struct Waits {
 
 impl From<Answer> for Answered {
     fn from(answer: Answer) -> Self {
-        Self { answer, waits: None, untold: None }
+        Self {
+            answer,
+            waits: None,
+            untold: None,
+        }
     }
 }
 
@@ -153,7 +171,10 @@ fn answer(line: &[u8], pid: i32) -> Answered {
         Ok(Versioned { version }) if version != protocol::VERSION => {
             return Answer::Failed(Failure::new(
                 FailureKind::Version,
-                format!("this program speaks version {} and the client {version}", protocol::VERSION),
+                format!(
+                    "this program speaks version {} and the client {version}",
+                    protocol::VERSION
+                ),
                 "use the healmcp that the program was started with",
             ))
             .into();
@@ -171,23 +192,37 @@ fn answer(line: &[u8], pid: i32) -> Answered {
             .into();
         }
     };
-    let peer = Peer { client: envelope.client, pid };
+    let peer = Peer {
+        client: envelope.client,
+        pid,
+    };
     let Some(crash_id) = crash_of(&envelope.request) else {
-        return Answer::Ok(Reply::Crashes { crashes: crashes::list() }).into();
+        return Answer::Ok(Reply::Crashes {
+            crashes: crashes::list(),
+        })
+        .into();
     };
     let wait = match &envelope.request {
-        Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => Duration::from_millis(*wait_ms).min(MAX_WAIT),
+        Request::Resume { wait_ms, .. } | Request::Abort { wait_ms, .. } => {
+            Duration::from_millis(*wait_ms).min(MAX_WAIT)
+        }
         _ => Duration::ZERO,
     };
     let untold = Untold::of(&envelope.request);
     let answer = crashes::ask(&crash_id, envelope.request, &peer);
     let waits = match &answer {
-        Answer::Ok(Reply::Went(outcome)) if !wait.is_zero() => {
-            Some(Waits { crash_id, outcome: outcome.clone(), wait })
-        }
+        Answer::Ok(Reply::Went(outcome)) if !wait.is_zero() => Some(Waits {
+            crash_id,
+            outcome: outcome.clone(),
+            wait,
+        }),
         _ => None,
     };
-    Answered { answer, waits, untold }
+    Answered {
+        answer,
+        waits,
+        untold,
+    }
 }
 
 fn crash_of(request: &Request) -> Option<String> {

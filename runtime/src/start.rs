@@ -20,7 +20,8 @@ pub(crate) fn start(py: Python<'_>, settings: &str) -> PyResult<()> {
     state::set_settings(settings);
     fork::prepare(py)?;
     // Registered before the program's own, so it runs after them.
-    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(at_exit, py)?,))?;
+    py.import("atexit")?
+        .call_method1("register", (wrap_pyfunction!(at_exit, py)?,))?;
     scope::learn_installed(py)?;
     loaders::install(py)?;
     workers::prepare(py)?;

@@ -15,7 +15,9 @@ pub(crate) fn set_settings(settings: Settings) {
 
 /// The settings of the run.
 pub(crate) fn settings() -> &'static Settings {
-    SETTINGS.get().expect("hooks and servers exist only after `start` has stored the settings")
+    SETTINGS
+        .get()
+        .expect("hooks and servers exist only after `start` has stored the settings")
 }
 
 /// Remembers a module in scope that runs without hooks.

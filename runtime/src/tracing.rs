@@ -12,7 +12,8 @@ use crate::compile::JUMP_LINE;
 use crate::frames::symbol;
 use crate::resume;
 
-type TraceFunction = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, i32, *mut ffi::PyObject) -> i32;
+type TraceFunction =
+    unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, i32, *mut ffi::PyObject) -> i32;
 type SetTrace = unsafe extern "C" fn(Option<TraceFunction>, *mut ffi::PyObject);
 type ThreadSwitch = unsafe extern "C" fn(*mut ffi::PyThreadState);
 
@@ -30,7 +31,9 @@ impl Silence {
     /// Begins the silence of this thread.
     pub(crate) fn begin(_py: Python<'_>) -> Self {
         let addresses = symbol(c"PyThreadState_EnterTracing").zip(symbol(c"PyThreadState_LeaveTracing"));
-        let Some((enter, leave)) = addresses else { return Self { leave: None } };
+        let Some((enter, leave)) = addresses else {
+            return Self { leave: None };
+        };
         // SAFETY: CPython 3.11 and later export both with this signature.
         let enter = unsafe { std::mem::transmute::<*mut c_void, ThreadSwitch>(enter) };
         // SAFETY: as above.
@@ -67,8 +70,9 @@ pub(crate) fn watch_lines(frame: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 fn set_trace() -> PyResult<SetTrace> {
-    let address = symbol(c"PyEval_SetTrace")
-        .ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err("this interpreter has no PyEval_SetTrace"))?;
+    let address = symbol(c"PyEval_SetTrace").ok_or_else(|| {
+        pyo3::exceptions::PyRuntimeError::new_err("this interpreter has no PyEval_SetTrace")
+    })?;
     // SAFETY: CPython exports this symbol with this signature.
     Ok(unsafe { std::mem::transmute::<*mut c_void, SetTrace>(address) })
 }

@@ -14,7 +14,8 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     if !words.iter().any(|word| word.starts_with("from multiprocessing.")) {
         return Ok(());
     }
-    py.import("runpy")?.setattr("compile", wrap_pyfunction!(compile_script, py)?)
+    py.import("runpy")?
+        .setattr("compile", wrap_pyfunction!(compile_script, py)?)
 }
 
 /// Compiles a script, with hooks where it is in scope.
@@ -24,8 +25,16 @@ fn compile_script<'py>(
     filename: &Bound<'py, PyAny>,
     mode: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let plain = || source.py().import("builtins")?.getattr("compile")?.call1((source, filename, mode));
-    let Some(wrapped) = hooked(source, filename) else { return plain() };
+    let plain = || {
+        source
+            .py()
+            .import("builtins")?
+            .getattr("compile")?
+            .call1((source, filename, mode))
+    };
+    let Some(wrapped) = hooked(source, filename) else {
+        return plain();
+    };
     if wrapped.warns {
         // Only CPython's own compiler warns, and raises what a filter makes of that.
         plain()?;

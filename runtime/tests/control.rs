@@ -33,7 +33,9 @@ def total(rows):
 /// Says what follows the statement at a line, and whether a jump may go from it to another.
 fn check(from: u32, to: u32, expect: &str) {
     let control = Control::read(SHOP, "total", 1).expect("the function is there");
-    let statement = control.statement_at(SHOP, from, None).expect("a statement is there");
+    let statement = control
+        .statement_at(SHOP, from, None)
+        .expect("a statement is there");
     let jump = match control.jump(statement, to) {
         Ok(jump) if jump.leaves_with.is_empty() => "yes".to_owned(),
         Ok(jump) => format!("leaves the with of {:?}", jump.leaves_with),
@@ -44,7 +46,10 @@ fn check(from: u32, to: u32, expect: &str) {
 
 fn next_of(line: u32, column: Option<u32>) -> Next {
     let control = Control::read(SHOP, "total", 1).expect("the function is there");
-    control.statement_at(SHOP, line, column).expect("a statement is there").next
+    control
+        .statement_at(SHOP, line, column)
+        .expect("a statement is there")
+        .next
 }
 
 #[test]
@@ -68,8 +73,16 @@ fn a_with_block_is_left_without_its_exit() {
 #[test]
 fn a_block_cannot_be_entered() {
     check(2, 9, "a jump cannot enter the `for` loop at line 3 from outside");
-    check(9, 5, "a jump cannot enter the `with` block at line 4 from outside");
-    check(14, 16, "a jump cannot enter the `except` or `finally` block at line 15 from outside");
+    check(
+        9,
+        5,
+        "a jump cannot enter the `with` block at line 4 from outside",
+    );
+    check(
+        14,
+        16,
+        "a jump cannot enter the `except` or `finally` block at line 15 from outside",
+    );
 }
 
 #[test]
@@ -109,7 +122,8 @@ fn the_last_statement_of_a_loop_ends_its_round() {
 
 #[test]
 fn a_scope_is_found_by_its_first_line() {
-    let source = "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n        return 2\n";
+    let source =
+        "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n        return 2\n";
     let control = Control::read(source, "x", 2).expect("decorators count");
     assert_eq!(control.starting_at(4).map(|statement| statement.line), Some(4));
     assert!(Control::read(source, "x", 5).is_none());

@@ -16,14 +16,25 @@ fn python(source: &str, expression: &str) -> serde_json::Value {
         "import dis, json\ncode = next(c for c in compile({source:?}, 'f.py', 'exec').co_consts if hasattr(c, 'co_code'))\n\
          print(json.dumps({expression}))"
     );
-    let output = Command::new("python3").args(["-c", &program]).output().expect("python3 is there");
+    let output = Command::new("python3")
+        .args(["-c", &program])
+        .output()
+        .expect("python3 is there");
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn bytes(value: &serde_json::Value) -> Vec<u8> {
     let numbers = value.as_array().expect("a list");
-    numbers.iter().map(|number| number.as_u64().and_then(|number| u8::try_from(number).ok()).expect("a byte")).collect()
+    numbers
+        .iter()
+        .map(|number| {
+            number
+                .as_u64()
+                .and_then(|number| u8::try_from(number).ok())
+                .expect("a byte")
+        })
+        .collect()
 }
 
 const SOURCE: &str = "\
@@ -48,8 +59,10 @@ fn regions_are_those_that_dis_shows() {
         "[list(code.co_exceptiontable), [[e.start, e.end, e.target, e.depth] for e in dis._parse_exception_table(code)]]",
     );
     let regions = read(&bytes(&answer[0]));
-    let found: Vec<[u32; 4]> =
-        regions.iter().map(|region| [region.start, region.end, region.target, region.depth]).collect();
+    let found: Vec<[u32; 4]> = regions
+        .iter()
+        .map(|region| [region.start, region.end, region.target, region.depth])
+        .collect();
     assert_eq!(serde_json::json!(found), answer[1]);
     assert!(found.len() > 5);
     let second = regions[1];
@@ -69,12 +82,18 @@ fn a_torn_exception_table_gives_what_is_whole() {
 
 /// The positions that CPython reads out of a location table in place of the code's own.
 fn positions(table: &[u8]) -> serde_json::Value {
-    python(SOURCE, &format!("[list(p) for p in code.replace(co_linetable=bytes({table:?})).co_positions()]"))
+    python(
+        SOURCE,
+        &format!("[list(p) for p in code.replace(co_linetable=bytes({table:?})).co_positions()]"),
+    )
 }
 
 #[test]
 fn without_a_line_only_that_line_is_gone() {
-    let answer = python(SOURCE, "[list(code.co_linetable), [list(p) for p in code.co_positions()]]");
+    let answer = python(
+        SOURCE,
+        "[list(code.co_linetable), [list(p) for p in code.co_positions()]]",
+    );
     for line in [1, 2, 4, 5, 8, 11] {
         let table = without_line(&bytes(&answer[0]), 1, line).expect("CPython's table is whole");
         let expected: Vec<serde_json::Value> = answer[1]
@@ -82,10 +101,18 @@ fn without_a_line_only_that_line_is_gone() {
             .expect("a list")
             .iter()
             .map(|position| {
-                if position[0] == line { serde_json::json!([null, null, null, null]) } else { position.clone() }
+                if position[0] == line {
+                    serde_json::json!([null, null, null, null])
+                } else {
+                    position.clone()
+                }
             })
             .collect();
-        assert_eq!(positions(&table), serde_json::json!(expected), "without line {line}");
+        assert_eq!(
+            positions(&table),
+            serde_json::json!(expected),
+            "without line {line}"
+        );
     }
 }
 
@@ -100,7 +127,12 @@ fn only_one_instruction_keeps_a_line() {
     let n_units = bytes(&python(SOURCE, "list(code.co_code)")).len() / 2;
     for target in [0, 1, 7, 8, 9, n_units - 1] {
         let lines = positions(&only_at(target, n_units));
-        let lines: Vec<bool> = lines.as_array().expect("a list").iter().map(|place| place[0] == 1).collect();
+        let lines: Vec<bool> = lines
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|place| place[0] == 1)
+            .collect();
         let expected: Vec<bool> = (0..n_units).map(|unit| unit == target).collect();
         assert_eq!(lines, expected, "only unit {target}");
     }

@@ -22,14 +22,46 @@ pub(super) enum Boundary {
 
 /// Frames known by name: module, qualified name, what they do.
 const FRAMES: [(&str, &str, Boundary); 14] = [
-    ("threading", "Thread._bootstrap_inner", Boundary::Dies("the end of the thread")),
-    ("multiprocessing.process", "BaseProcess._bootstrap", Boundary::Dies("the end of the worker process")),
-    ("_pytest.runner", "CallInfo.from_call", Boundary::Dies("the test runner")),
-    ("unittest.case", "_Outcome.testPartExecutor", Boundary::Dies("the test runner")),
-    ("textual.timer", "Timer._tick", Boundary::Dies("the Textual application")),
-    ("textual.message_pump", "MessagePump._pre_process", Boundary::Dies("the Textual application")),
-    ("textual.message_pump", "MessagePump._process_messages_loop", Boundary::Dies("the Textual application")),
-    ("textual.message_pump", "MessagePump._flush_next_callbacks", Boundary::Dies("the Textual application")),
+    (
+        "threading",
+        "Thread._bootstrap_inner",
+        Boundary::Dies("the end of the thread"),
+    ),
+    (
+        "multiprocessing.process",
+        "BaseProcess._bootstrap",
+        Boundary::Dies("the end of the worker process"),
+    ),
+    (
+        "_pytest.runner",
+        "CallInfo.from_call",
+        Boundary::Dies("the test runner"),
+    ),
+    (
+        "unittest.case",
+        "_Outcome.testPartExecutor",
+        Boundary::Dies("the test runner"),
+    ),
+    (
+        "textual.timer",
+        "Timer._tick",
+        Boundary::Dies("the Textual application"),
+    ),
+    (
+        "textual.message_pump",
+        "MessagePump._pre_process",
+        Boundary::Dies("the Textual application"),
+    ),
+    (
+        "textual.message_pump",
+        "MessagePump._process_messages_loop",
+        Boundary::Dies("the Textual application"),
+    ),
+    (
+        "textual.message_pump",
+        "MessagePump._flush_next_callbacks",
+        Boundary::Dies("the Textual application"),
+    ),
     ("_pytest.runner", "pytest_runtest_call", Boundary::Transparent),
     ("_pytest.runner", "SetupState.setup", Boundary::Transparent),
     ("_pytest.fixtures", "pytest_fixture_setup", Boundary::Transparent),
@@ -50,8 +82,14 @@ const TEST_OUTCOMES: [(&str, &str); 6] = [
 ];
 
 /// Returns what is known of the frame by its name.
-pub(super) fn of_frame(frame: &Bound<'_, PyAny>, code: &Code, exception: &Bound<'_, PyAny>) -> Option<Boundary> {
-    let candidates = FRAMES.iter().filter(|(_, qualified_name, _)| code.qualified_name == *qualified_name);
+pub(super) fn of_frame(
+    frame: &Bound<'_, PyAny>,
+    code: &Code,
+    exception: &Bound<'_, PyAny>,
+) -> Option<Boundary> {
+    let candidates = FRAMES
+        .iter()
+        .filter(|(_, qualified_name, _)| code.qualified_name == *qualified_name);
     let module = module_name(frame);
     let (.., boundary) = candidates.into_iter().find(|(name, ..)| module == *name)?;
     let is_outcome = matches!(boundary, Boundary::Dies("the test runner")) && is_test_outcome(exception);
@@ -111,15 +149,24 @@ pub(super) fn between<'py>(
     };
     let caller_code = Code::of(caller)?;
     if caller_code.qualified_name == "Handle._run" && module_name(caller) == "asyncio.events" {
-        return if code.is_resumable() { tasks::after_current_task(frame.py()) } else { Ok(Between::Passes) };
+        return if code.is_resumable() {
+            tasks::after_current_task(frame.py())
+        } else {
+            Ok(Between::Passes)
+        };
     }
     by_caller(frame, code, caller, &caller_code, exception)
 }
 
 /// Where a frame that catches the exception hands it on to somebody who waits for it.
 pub(super) fn handed_on<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Option<Between<'py>>> {
-    let is_work_item = code.qualified_name == "_WorkItem.run" && module_name(frame) == "concurrent.futures.thread";
-    if is_work_item { tasks::after_work_item(frame) } else { Ok(None) }
+    let is_work_item =
+        code.qualified_name == "_WorkItem.run" && module_name(frame) == "concurrent.futures.thread";
+    if is_work_item {
+        tasks::after_work_item(frame)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The outermost frame of a thread: what started it?
@@ -129,7 +176,10 @@ fn outermost<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Between<'p
     let thread = threading.getattr("current_thread")?.call0()?;
     let is_main = thread.is(&threading.call_method0("main_thread")?);
     Ok(if is_main && !STARTS.contains(&code.qualified_name.as_str()) {
-        Between::Swallowed(format!("{} is called by the ending interpreter, which prints the exception", code.qualified_name))
+        Between::Swallowed(format!(
+            "{} is called by the ending interpreter, which prints the exception",
+            code.qualified_name
+        ))
     } else {
         Between::Passes
     })
@@ -154,15 +204,25 @@ fn by_caller<'py>(
     let stops_async = exception.is_instance_of::<PyStopAsyncIteration>() && name == "__anext__";
     let has_no = exception.is_instance_of::<PyAttributeError>();
     let out_of_range = exception.is_instance_of::<PyIndexError>() && name == "__getitem__";
-    let no_length = exception.is_instance_of::<PyTypeError>() && matches!(name, "__len__" | "__length_hint__");
+    let no_length =
+        exception.is_instance_of::<PyTypeError>() && matches!(name, "__len__" | "__length_hint__");
     let swallowed = match &site {
         CallSite::Named { name: "hasattr", .. } => has_no,
-        CallSite::Named { name: "getattr", n_arguments: 3 } => has_no,
-        CallSite::Named { name: "next", n_arguments } => stops && *n_arguments == 2,
-        CallSite::Named { name: "isinstance" | "issubclass", .. } => {
-            has_no && matches!(name, "__getattr__" | "__getattribute__" | "__get__" | "__class__")
+        CallSite::Named {
+            name: "getattr",
+            n_arguments: 3,
+        } => has_no,
+        CallSite::Named {
+            name: "next",
+            n_arguments,
+        } => stops && *n_arguments == 2,
+        CallSite::Named {
+            name: "isinstance" | "issubclass",
+            ..
+        } => has_no && matches!(name, "__getattr__" | "__getattribute__" | "__get__" | "__class__"),
+        CallSite::Named { name: callee, .. } if ITERATING.contains(callee) => {
+            stops || out_of_range || no_length
         }
-        CallSite::Named { name: callee, .. } if ITERATING.contains(callee) => stops || out_of_range || no_length,
         CallSite::Loop => stops || stops_async || out_of_range || no_length,
         // A property that fails in this way makes CPython ask the class's `__getattr__`.
         CallSite::Attribute(attribute) => has_no && *attribute == name && has_fallback(frame, code),
@@ -173,40 +233,66 @@ fn by_caller<'py>(
         }
     };
     if swallowed {
-        return Ok(Between::Swallowed(format!("C code called by {} swallows it", caller_code.qualified_name)));
+        return Ok(Between::Swallowed(format!(
+            "C code called by {} swallows it",
+            caller_code.qualified_name
+        )));
     }
     if has_no && matches!(name, "__getattr__" | "__getattribute__") && !asks_for(frame, code, &site) {
         // Imports, abstract classes, copies and much else only look whether there is such an attribute.
-        return Ok(Between::Unknown(format!("C code called by {} may only ask for it", caller_code.qualified_name)));
+        return Ok(Between::Unknown(format!(
+            "C code called by {} may only ask for it",
+            caller_code.qualified_name
+        )));
     }
     Ok(Between::Passes)
 }
 
 /// Whether the caller itself reads the attribute that the frame was asked for.
 fn asks_for(frame: &Bound<'_, PyAny>, code: &Code, site: &CallSite<'_>) -> bool {
-    let asked = code.n_arguments.checked_sub(1).and_then(|last| code.locals.get(last));
-    let asked = asked.and_then(|name| static_read::local(frame, name)).and_then(|name| name.extract::<String>().ok());
+    let asked = code
+        .n_arguments
+        .checked_sub(1)
+        .and_then(|last| code.locals.get(last));
+    let asked = asked
+        .and_then(|name| static_read::local(frame, name))
+        .and_then(|name| name.extract::<String>().ok());
     match site {
         CallSite::Attribute(attribute) => asked.is_none_or(|asked| asked == *attribute),
-        CallSite::Named { name: "getattr", n_arguments } => *n_arguments == 2,
+        CallSite::Named {
+            name: "getattr",
+            n_arguments,
+        } => *n_arguments == 2,
         CallSite::Named { .. } | CallSite::Loop | CallSite::Frees | CallSite::Other => false,
     }
 }
 
 /// Whether the class of the method's first argument has a `__getattr__`.
 fn has_fallback(frame: &Bound<'_, PyAny>, code: &Code) -> bool {
-    let receiver = code.locals.first().and_then(|name| static_read::local(frame, name));
-    receiver.is_some_and(|receiver| static_read::class_attribute(&receiver.get_type(), "__getattr__").is_some())
+    let receiver = code
+        .locals
+        .first()
+        .and_then(|name| static_read::local(frame, name));
+    receiver
+        .is_some_and(|receiver| static_read::class_attribute(&receiver.get_type(), "__getattr__").is_some())
 }
 
 /// Whether the caller calls C code that keeps the exceptions of its callbacks to itself.
 fn calls_back(caller: &Bound<'_, PyAny>, code: &Code) -> PyResult<bool> {
-    let Some(callee) = called_object(caller, code)? else { return Ok(false) };
+    let Some(callee) = called_object(caller, code)? else {
+        return Ok(false);
+    };
     let is_native_method = callee.get_type().is(caller.py().get_type::<PyCFunction>());
-    let owner = if is_native_method { callee.getattr("__self__")? } else { callee };
-    Ok(owner.get_type().mro().iter().any(|class| {
-        static_read::module_of(&class).is_some_and(|module| KEEPING.contains(&module.as_str()))
-    }))
+    let owner = if is_native_method {
+        callee.getattr("__self__")?
+    } else {
+        callee
+    };
+    Ok(owner
+        .get_type()
+        .mro()
+        .iter()
+        .any(|class| static_read::module_of(&class).is_some_and(|module| KEEPING.contains(&module.as_str()))))
 }
 
 /// Modules in C that keep the exceptions of their callbacks to themselves.
@@ -214,8 +300,22 @@ const KEEPING: [&str; 2] = ["sqlite3", "_ctypes"];
 
 /// Builtins that iterate over their argument.
 const ITERATING: [&str; 16] = [
-    "list", "tuple", "set", "frozenset", "dict", "sum", "min", "max", "sorted", "any", "all", "enumerate", "zip",
-    "map", "filter", "iter",
+    "list",
+    "tuple",
+    "set",
+    "frozenset",
+    "dict",
+    "sum",
+    "min",
+    "max",
+    "sorted",
+    "any",
+    "all",
+    "enumerate",
+    "zip",
+    "map",
+    "filter",
+    "iter",
 ];
 
 /// What the caller's current instruction is doing.
@@ -236,21 +336,27 @@ impl<'a> CallSite<'a> {
     /// Reads the instruction at which the caller stands.
     fn of(caller: &Bound<'_, PyAny>, code: &'a Code) -> PyResult<Self> {
         let offset: u32 = caller.getattr("f_lasti")?.extract()?;
-        let Some(index) = code.index_at(offset) else { return Ok(Self::Other) };
+        let Some(index) = code.index_at(offset) else {
+            return Ok(Self::Other);
+        };
         let instruction = code.instructions[index];
         let opcode = code.opcode_name(caller, offset)?;
         Ok(match opcode.as_str() {
-            "FOR_ITER" | "UNPACK_SEQUENCE" | "UNPACK_EX" | "LIST_EXTEND" | "SET_UPDATE" | "GET_ITER" | "CONTAINS_OP"
-            | "SEND" | "END_ASYNC_FOR" | "GET_ANEXT" => Self::Loop,
-            "LOAD_ATTR" | "LOAD_METHOD" => code.attribute_name(instruction.argument).map_or(Self::Other, Self::Attribute),
+            "FOR_ITER" | "UNPACK_SEQUENCE" | "UNPACK_EX" | "LIST_EXTEND" | "SET_UPDATE" | "GET_ITER"
+            | "CONTAINS_OP" | "SEND" | "END_ASYNC_FOR" | "GET_ANEXT" => Self::Loop,
+            "LOAD_ATTR" | "LOAD_METHOD" => code
+                .attribute_name(instruction.argument)
+                .map_or(Self::Other, Self::Attribute),
             // A specialised PRECALL of 3.11 makes the call itself.
             "CALL" | "CALL_KW" | "PRECALL" => match called_name(caller, code, index)? {
-                Some(name) => Self::Named { name, n_arguments: instruction.argument },
+                Some(name) => Self::Named {
+                    name,
+                    n_arguments: instruction.argument,
+                },
                 None => Self::Other,
             },
-            "POP_TOP" | "STORE_FAST" | "STORE_DEREF" | "DELETE_FAST" | "DELETE_DEREF" | "RETURN_VALUE" | "RETURN_CONST" => {
-                Self::Frees
-            }
+            "POP_TOP" | "STORE_FAST" | "STORE_DEREF" | "DELETE_FAST" | "DELETE_DEREF" | "RETURN_VALUE"
+            | "RETURN_CONST" => Self::Frees,
             // In a module or a class body with a plain dict; a namespace of another kind is no C function's caller.
             "STORE_NAME" | "DELETE_NAME" | "STORE_GLOBAL" | "DELETE_GLOBAL" => Self::Frees,
             _ => Self::Other,
@@ -275,19 +381,36 @@ fn first_load(caller: &Bound<'_, PyAny>, code: &Code, call: usize) -> PyResult<O
     }
     // Elsewhere the source tells: it starts where the call's does.
     let starts = code.starts(caller)?;
-    let start = |index: usize| starts.get(code.instructions[index].offset as usize / 2).copied().flatten();
-    let Some(call_start) = start(call) else { return Ok(None) };
-    Ok((0..call).rev().find(|index| is_load(code.instructions[*index].op) && start(*index) == Some(call_start)))
+    let start = |index: usize| {
+        starts
+            .get(code.instructions[index].offset as usize / 2)
+            .copied()
+            .flatten()
+    };
+    let Some(call_start) = start(call) else {
+        return Ok(None);
+    };
+    Ok((0..call)
+        .rev()
+        .find(|index| is_load(code.instructions[*index].op) && start(*index) == Some(call_start)))
 }
 
 /// The plain name that a call calls.
 fn called_name<'a>(caller: &Bound<'_, PyAny>, code: &'a Code, call: usize) -> PyResult<Option<&'a str>> {
-    let Some(load) = first_load(caller, code, call)? else { return Ok(None) };
-    let follows_attribute = code.instructions[load + 1..call].iter().take_while(|next| next.op == Op::LoadAttr).count();
+    let Some(load) = first_load(caller, code, call)? else {
+        return Ok(None);
+    };
+    let follows_attribute = code.instructions[load + 1..call]
+        .iter()
+        .take_while(|next| next.op == Op::LoadAttr)
+        .count();
     let instruction = code.instructions[load];
     Ok(match instruction.op {
         _ if follows_attribute > 0 => None,
-        Op::LoadGlobal => code.names.get(instruction.argument as usize >> 1).map(String::as_str),
+        Op::LoadGlobal => code
+            .names
+            .get(instruction.argument as usize >> 1)
+            .map(String::as_str),
         Op::LoadName => code.names.get(instruction.argument as usize).map(String::as_str),
         _ => None,
     })
@@ -296,13 +419,26 @@ fn called_name<'a>(caller: &Bound<'_, PyAny>, code: &'a Code, call: usize) -> Py
 /// The object that the caller's current instruction calls, or whose method it calls, where that is a plain path.
 fn called_object<'py>(caller: &Bound<'py, PyAny>, code: &Code) -> PyResult<Option<Bound<'py, PyAny>>> {
     let offset: u32 = caller.getattr("f_lasti")?.extract()?;
-    let Some(call) = code.index_at(offset) else { return Ok(None) };
-    let Some(load) = first_load(caller, code, call)? else { return Ok(None) };
+    let Some(call) = code.index_at(offset) else {
+        return Ok(None);
+    };
+    let Some(load) = first_load(caller, code, call)? else {
+        return Ok(None);
+    };
     let instruction = code.instructions[load];
     let slot = instruction.argument as usize;
     Ok(match instruction.op {
-        Op::LoadGlobal => code.names.get(slot >> 1).and_then(|name| static_read::global(caller, name)),
-        Op::LoadName => code.names.get(slot).and_then(|name| static_read::name(caller, name)),
-        _ => code.locals.get(slot).and_then(|name| static_read::local(caller, name)),
+        Op::LoadGlobal => code
+            .names
+            .get(slot >> 1)
+            .and_then(|name| static_read::global(caller, name)),
+        Op::LoadName => code
+            .names
+            .get(slot)
+            .and_then(|name| static_read::name(caller, name)),
+        _ => code
+            .locals
+            .get(slot)
+            .and_then(|name| static_read::local(caller, name)),
     })
 }

@@ -74,18 +74,27 @@ impl Code {
 
     /// Whether some path through the code returns; a `return` of ours is taken only after a heal.
     pub(crate) fn returns(&self, py: Python<'_>) -> bool {
-        self.instructions.iter().enumerate().any(|(index, instruction)| match instruction.op {
-            Op::Return => index == 0 || !self.is_hook_load(py, index - 1, "value"),
-            Op::ReturnConst => true,
-            _ => false,
-        })
+        self.instructions
+            .iter()
+            .enumerate()
+            .any(|(index, instruction)| match instruction.op {
+                Op::Return => index == 0 || !self.is_hook_load(py, index - 1, "value"),
+                Op::ReturnConst => true,
+                _ => false,
+            })
     }
 
     /// The attribute, where the code is that of `return self.attribute` and no more.
     pub(crate) fn handed_out_attribute(&self) -> Option<&str> {
         // Code behind the first return belongs to handlers of ours.
-        let work = self.instructions.iter().filter(|instruction| instruction.op != Op::Nop);
-        let work: Vec<_> = work.take(3).map(|instruction| (instruction.op, instruction.argument)).collect();
+        let work = self
+            .instructions
+            .iter()
+            .filter(|instruction| instruction.op != Op::Nop);
+        let work: Vec<_> = work
+            .take(3)
+            .map(|instruction| (instruction.op, instruction.argument))
+            .collect();
         match work[..] {
             [(Op::LoadLocal, 0), (Op::LoadAttr, name), (Op::Return, _)] => self.attribute_name(name),
             _ => None,
@@ -104,7 +113,9 @@ impl Code {
         locals.extend(object.getattr("co_freevars")?.extract::<Vec<String>>()?);
         Ok(Self {
             instructions: decode(py, object.getattr("co_code")?.cast::<PyBytes>()?.as_bytes())?,
-            regions: exception_table::read(object.getattr("co_exceptiontable")?.cast::<PyBytes>()?.as_bytes()),
+            regions: exception_table::read(
+                object.getattr("co_exceptiontable")?.cast::<PyBytes>()?.as_bytes(),
+            ),
             names: object.getattr("co_names")?.extract()?,
             locals,
             constants: object.getattr("co_consts")?.cast_into::<PyTuple>()?.unbind(),
@@ -120,13 +131,19 @@ impl Code {
     /// The index of the instruction at an offset.
     pub(crate) fn index_at(&self, offset: u32) -> Option<usize> {
         // An offset may point at the extensions of an argument, which belong to the instruction behind them.
-        let index = self.instructions.partition_point(|instruction| instruction.offset < offset);
+        let index = self
+            .instructions
+            .partition_point(|instruction| instruction.offset < offset);
         (index < self.instructions.len()).then_some(index)
     }
 
     /// The name that a `LOAD_GLOBAL`, `LOAD_ATTR` or `LOAD_NAME` loads.
     pub(crate) fn attribute_name(&self, argument: u32) -> Option<&str> {
-        let index = if self.attribute_flag { argument >> 1 } else { argument };
+        let index = if self.attribute_flag {
+            argument >> 1
+        } else {
+            argument
+        };
         self.names.get(index as usize).map(String::as_str)
     }
 
@@ -137,7 +154,11 @@ impl Code {
         }
         type Position = (Option<u32>, Option<u32>, Option<u32>, Option<u32>);
         let mut starts = Vec::new();
-        for position in frame.getattr("f_code")?.call_method0("co_positions")?.try_iter()? {
+        for position in frame
+            .getattr("f_code")?
+            .call_method0("co_positions")?
+            .try_iter()?
+        {
             let (line, _, column, _) = position?.extract::<Position>()?;
             starts.push(line.zip(column));
         }
@@ -147,8 +168,18 @@ impl Code {
     /// The name of the instruction at which a frame of this code stands.
     pub(crate) fn opcode_name(&self, frame: &Bound<'_, PyAny>, offset: u32) -> PyResult<String> {
         let bytes = frame.getattr("f_code")?.getattr("co_code")?;
-        let opcode = bytes.cast::<PyBytes>()?.as_bytes().get(offset as usize).copied().unwrap_or_default();
-        frame.py().import("opcode")?.getattr("opname")?.get_item(opcode)?.extract()
+        let opcode = bytes
+            .cast::<PyBytes>()?
+            .as_bytes()
+            .get(offset as usize)
+            .copied()
+            .unwrap_or_default();
+        frame
+            .py()
+            .import("opcode")?
+            .getattr("opname")?
+            .get_item(opcode)?
+            .extract()
     }
 
     /// Whether it is the code of a generator, coroutine or async generator.

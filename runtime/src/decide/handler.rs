@@ -34,7 +34,10 @@ enum Value<'py> {
     /// A known object.
     Known(Bound<'py, PyAny>),
     /// A function of Python, bound to a known object.
-    Method { receiver: Bound<'py, PyAny>, function: Bound<'py, PyAny> },
+    Method {
+        receiver: Bound<'py, PyAny>,
+        function: Bound<'py, PyAny>,
+    },
     Unknown,
 }
 
@@ -63,13 +66,21 @@ impl<'py> Follower<'_, 'py> {
     pub(super) fn follow(&mut self, region: &Region) -> Exits {
         let mut exits = Exits::default();
         let Some(index) = self.code.index_at(region.target) else {
-            return Exits { unknown: true, ..exits };
+            return Exits {
+                unknown: true,
+                ..exits
+            };
         };
         if let Some(group_exits) = self.follow_groups(index, region) {
             return group_exits;
         }
         // CPython starts the handler with the exception on the stack; PUSH_EXC_INFO puts the previous one below it.
-        let start = Path { index, stack: vec![Value::Exception], test: None, in_cleanup: false };
+        let start = Path {
+            index,
+            stack: vec![Value::Exception],
+            test: None,
+            in_cleanup: false,
+        };
         let mut todo = vec![start];
         let mut seen = vec![false; self.code.instructions.len()];
         let mut caught_as = Vec::new();
@@ -92,7 +103,10 @@ impl<'py> Follower<'_, 'py> {
                     },
                     Step::Both(target) => {
                         if let Some(index) = self.code.index_at(target) {
-                            todo.push(Path { index, ..path.clone() });
+                            todo.push(Path {
+                                index,
+                                ..path.clone()
+                            });
                         }
                         path.index += 1;
                     }
@@ -122,7 +136,8 @@ impl<'py> Follower<'_, 'py> {
             Op::LoadConst => path.stack.push(self.constant(instruction.argument)),
             Op::LoadGlobal => {
                 let name = self.code.names.get(instruction.argument as usize >> 1);
-                path.stack.push(known(name.and_then(|name| static_read::global(self.frame, name))));
+                path.stack
+                    .push(known(name.and_then(|name| static_read::global(self.frame, name))));
             }
             Op::LoadName => {
                 let name = self.code.names.get(instruction.argument as usize);
@@ -140,12 +155,16 @@ impl<'py> Follower<'_, 'py> {
                 Some(Value::Hook) => {
                     // Our own handler: it raises on, after it has asked us.
                     let frame = self.frame.as_ptr() as usize;
-                    self.trail.sites.push(Site { frame, offset: instruction.offset });
+                    self.trail.sites.push(Site {
+                        frame,
+                        offset: instruction.offset,
+                    });
                     path.test = Some(true);
                 }
                 Some(Value::Known(object)) => {
                     let name = self.code.attribute_name(instruction.argument);
-                    path.stack.push(name.map_or(Value::Unknown, |name| attribute(&object, name)));
+                    path.stack
+                        .push(name.map_or(Value::Unknown, |name| attribute(&object, name)));
                 }
                 _ => path.stack.push(Value::Unknown),
             },
@@ -170,7 +189,11 @@ impl<'py> Follower<'_, 'py> {
                 path.stack.push(tuple);
             }
             Op::StoreLocal | Op::StoreName => {
-                let names = if instruction.op == Op::StoreLocal { &self.code.locals } else { &self.code.names };
+                let names = if instruction.op == Op::StoreLocal {
+                    &self.code.locals
+                } else {
+                    &self.code.names
+                };
                 if let (Some(Value::Exception), Some(name)) =
                     (path.stack.pop(), names.get(instruction.argument as usize))
                 {
@@ -218,7 +241,9 @@ impl<'py> Follower<'_, 'py> {
                 }
                 return Step::End;
             }
-            Op::EndAsyncFor => return self.ends_at::<pyo3::exceptions::PyStopAsyncIteration>(instruction, exits),
+            Op::EndAsyncFor => {
+                return self.ends_at::<pyo3::exceptions::PyStopAsyncIteration>(instruction, exits);
+            }
             Op::CleanupThrow => return self.ends_at::<pyo3::exceptions::PyStopIteration>(instruction, exits),
             Op::Jump | Op::JumpBack => return Step::Jump(instruction.target()),
             Op::JumpIf(when) | Op::JumpBackIf(when) => {
@@ -291,7 +316,10 @@ impl<'py> Follower<'_, 'py> {
                 && crate::exception_table::covering(&self.code.regions, instruction.offset).copied() == outer
         });
         let instructions = &instructions[..end.unwrap_or(instructions.len())];
-        if !instructions.iter().any(|instruction| instruction.op == Op::CheckEgMatch) {
+        if !instructions
+            .iter()
+            .any(|instruction| instruction.op == Op::CheckEgMatch)
+        {
             return None;
         }
         let is_group = super::is_exact_group(self.exception);
@@ -325,7 +353,10 @@ impl<'py> Follower<'_, 'py> {
                 }
                 Op::CheckEgMatch => {
                     let Some(Value::Known(operand)) = stack.pop() else {
-                        return Some(Exits { unknown: true, ..Exits::default() });
+                        return Some(Exits {
+                            unknown: true,
+                            ..Exits::default()
+                        });
                     };
                     let Some(exception) = left.clone() else { break };
                     if !is_group {
@@ -342,12 +373,21 @@ impl<'py> Follower<'_, 'py> {
             }
         }
         Some(match left {
-            None => Exits { swallows: true, ..Exits::default() },
+            None => Exits {
+                swallows: true,
+                ..Exits::default()
+            },
             // A part goes on as a new group, which only running on can show.
-            Some(_) if split => Exits { unknown: true, ..Exits::default() },
+            Some(_) if split => Exits {
+                unknown: true,
+                ..Exits::default()
+            },
             Some(_) => {
                 let offset = self.code.instructions.get(start + end?)?.offset;
-                Exits { reraises: Some(offset), ..Exits::default() }
+                Exits {
+                    reraises: Some(offset),
+                    ..Exits::default()
+                }
             }
         })
     }
@@ -375,7 +415,9 @@ fn called<'py>(callee: &Value<'py>) -> Called<'py> {
         Value::Method { receiver, function } => (Some(receiver), function),
         _ => return Called::Unknown,
     };
-    let Ok(code) = Code::of_function(function) else { return Called::Unknown };
+    let Ok(code) = Code::of_function(function) else {
+        return Called::Unknown;
+    };
     if code.is_resumable() {
         return Called::Unknown;
     }
@@ -398,9 +440,10 @@ fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Value<'py> {
     let of_class = static_read::class_attribute(&object.get_type(), name);
     match (static_read::instance_attribute(object, name), of_class) {
         (Some(value), None) => Value::Known(value),
-        (None, Some(function)) if function.is_exact_instance_of::<PyFunction>() => {
-            Value::Method { receiver: object.clone(), function }
-        }
+        (None, Some(function)) if function.is_exact_instance_of::<PyFunction>() => Value::Method {
+            receiver: object.clone(),
+            function,
+        },
         // A descriptor of the class may stand in front of what the instance holds.
         _ => Value::Unknown,
     }

@@ -3,11 +3,11 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyType};
 
+use super::boundary::{self, Boundary};
 use super::code::Code;
 use super::handler::Follower;
 use super::opcodes::Op;
 use super::static_read::{class_attribute, instance_attribute, matches};
-use super::boundary::{self, Boundary};
 use super::{Through, through_frame};
 use crate::exception_table::Region;
 use crate::frames::minor_version;
@@ -38,7 +38,11 @@ fn exit_on_stack<'py>(frame: &Bound<'py, PyAny>, code: &Code, region: &Region) -
 /// A sanity check of what was read: a bound method or a builtin one.
 fn is_callable_of_a_manager(exit: &Bound<'_, PyAny>) -> bool {
     let name = exit.get_type().name();
-    name.is_ok_and(|name| ["method", "builtin_function_or_method", "method-wrapper"].iter().any(|known| name == *known))
+    name.is_ok_and(|name| {
+        ["method", "builtin_function_or_method", "method-wrapper"]
+            .iter()
+            .any(|known| name == *known)
+    })
 }
 
 /// Managers of the standard library and of test tools, by what their type is called.
@@ -68,7 +72,10 @@ fn manager_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, 
             }
             ("asyncio.timeouts", "Timeout") | ("asyncio.taskgroups", "TaskGroup") => {
                 // Both turn a cancellation of their own into another exception and let all others pass.
-                let cancelled = exception.get_type().name().is_ok_and(|name| name == "CancelledError");
+                let cancelled = exception
+                    .get_type()
+                    .name()
+                    .is_ok_and(|name| name == "CancelledError");
                 return (!cancelled).then_some(false);
             }
             _ => {}
@@ -101,7 +108,9 @@ fn suppressed(exception: &Bound<'_, PyAny>, manager: &Bound<'_, PyAny>) -> Optio
 /// A generator context manager: the exception is thrown in at its `yield`.
 fn generator_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, PyAny>) -> Option<bool> {
     let generator = instance_attribute(manager, "gen")?;
-    let frame = ["gi_frame", "ag_frame"].iter().find_map(|name| generator.getattr(*name).ok())?;
+    let frame = ["gi_frame", "ag_frame"]
+        .iter()
+        .find_map(|name| generator.getattr(*name).ok())?;
     if frame.is_none() {
         return Some(false);
     }
@@ -147,8 +156,15 @@ fn exit_swallows(class: &Bound<'_, PyType>) -> Option<bool> {
     };
     let holder = function.into_any();
     let constants = returned_constants(&holder)?;
-    let truths: Vec<bool> = constants.iter().map(|constant| constant.is_truthy()).collect::<PyResult<_>>().ok()?;
-    match (truths.iter().any(|truth| *truth), truths.iter().all(|truth| *truth)) {
+    let truths: Vec<bool> = constants
+        .iter()
+        .map(|constant| constant.is_truthy())
+        .collect::<PyResult<_>>()
+        .ok()?;
+    match (
+        truths.iter().any(|truth| *truth),
+        truths.iter().all(|truth| *truth),
+    ) {
         (false, _) => Some(false),
         (true, true) if !truths.is_empty() => Some(true),
         _ => None,

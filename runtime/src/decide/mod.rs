@@ -53,14 +53,27 @@ impl Outcome {
 }
 
 /// Decides about an exception that a handler of ours in `frame` is asking about.
-pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAny>) -> PyResult<Decision<'py>> {
-    let mut trail = Trail { sites: vec![Site::of(frame)?], dies: None };
+pub(crate) fn decide<'py>(
+    frame: &Bound<'py, PyAny>,
+    exception: &Bound<'py, PyAny>,
+) -> PyResult<Decision<'py>> {
+    let mut trail = Trail {
+        sites: vec![Site::of(frame)?],
+        dies: None,
+    };
     let mut exception = exception.clone();
-    let mut stack = LiveStack { next: Some(frame.clone()), suspended: Vec::new(), task: None };
+    let mut stack = LiveStack {
+        next: Some(frame.clone()),
+        suspended: Vec::new(),
+        task: None,
+    };
     let mut frames = Vec::new();
     let (outcome, why) = loop {
         let Some(frame) = stack.pop()? else {
-            break (Outcome::Unhandled, String::from("nothing up to the end of the stack handles it"));
+            break (
+                Outcome::Unhandled,
+                String::from("nothing up to the end of the stack handles it"),
+            );
         };
         frames.push(frame.clone());
         let code = Code::of(&frame)?;
@@ -88,20 +101,35 @@ pub(crate) fn decide<'py>(frame: &Bound<'py, PyAny>, exception: &Bound<'py, PyAn
             boundary::Between::Passes => {}
             boundary::Between::Swallowed(why) => break (Outcome::Handled, why),
             boundary::Between::Unknown(why) => break (Outcome::Maybe, why),
-            boundary::Between::Dies(what) => break (Outcome::Unhandled, format!("nothing up to {what} handles it")),
+            boundary::Between::Dies(what) => {
+                break (Outcome::Unhandled, format!("nothing up to {what} handles it"));
+            }
             boundary::Between::Raised(frame) => {
                 let next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
-                stack = LiveStack { next, suspended: Vec::new(), task: None };
+                stack = LiveStack {
+                    next,
+                    suspended: Vec::new(),
+                    task: None,
+                };
             }
             boundary::Between::Awaited { task, frames, group } => {
-                stack = LiveStack { next: None, suspended: frames, task: Some(task) };
+                stack = LiveStack {
+                    next: None,
+                    suspended: frames,
+                    task: Some(task),
+                };
                 if group {
                     exception = in_group(&exception)?;
                 }
             }
         }
     };
-    Ok(Decision { outcome, sites: trail.sites, frames, why })
+    Ok(Decision {
+        outcome,
+        sites: trail.sites,
+        frames,
+        why,
+    })
 }
 
 /// What the simulated exception has met so far.
@@ -130,8 +158,16 @@ fn through_frame<'py>(
     let mut offset = offset;
     // Each handler covers another one further out, so there are no more rounds than regions.
     for _ in 0..=code.regions.len() {
-        let Some(region) = covering(&code.regions, offset) else { return Through::Leaves };
-        let exits = Follower { frame, code, exception, trail: &mut *trail }.follow(region);
+        let Some(region) = covering(&code.regions, offset) else {
+            return Through::Leaves;
+        };
+        let exits = Follower {
+            frame,
+            code,
+            exception,
+            trail: &mut *trail,
+        }
+        .follow(region);
         match (exits.swallows, exits.reraises) {
             _ if exits.unknown => return Through::Maybe,
             (true, Some(_)) => return Through::Maybe,
@@ -149,7 +185,10 @@ fn converted<'py>(exception: &Bound<'py, PyAny>, code: &Code) -> Bound<'py, PyAn
     let converts = exception.is_instance_of::<PyStopIteration>()
         || code.flags & ASYNC_GENERATOR != 0 && exception.is_instance_of::<PyStopAsyncIteration>();
     if converts {
-        PyRuntimeError::new_err("generator raised StopIteration").into_value(exception.py()).into_bound(exception.py()).into_any()
+        PyRuntimeError::new_err("generator raised StopIteration")
+            .into_value(exception.py())
+            .into_bound(exception.py())
+            .into_any()
     } else {
         exception.clone()
     }
@@ -164,7 +203,10 @@ fn in_group<'py>(exception: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Whether the exception is a group whose methods are CPython's own.
 fn is_exact_group(exception: &Bound<'_, PyAny>) -> bool {
     let is = |name: &str| {
-        let group = exception.py().import("builtins").and_then(|builtins| builtins.getattr(name));
+        let group = exception
+            .py()
+            .import("builtins")
+            .and_then(|builtins| builtins.getattr(name));
         group.is_ok_and(|group| exception.get_type().is(&group))
     };
     is("ExceptionGroup") || is("BaseExceptionGroup")
@@ -182,7 +224,9 @@ struct LiveStack<'py> {
 
 impl<'py> LiveStack<'py> {
     fn pop(&mut self) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(frame) = self.next.take() else { return Ok(self.suspended.pop()) };
+        let Some(frame) = self.next.take() else {
+            return Ok(self.suspended.pop());
+        };
         self.next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
         Ok(Some(frame))
     }
@@ -190,5 +234,6 @@ impl<'py> LiveStack<'py> {
 
 fn module_name(frame: &Bound<'_, PyAny>) -> String {
     let name = crate::frames::lookup_global(frame, "__name__").ok().flatten();
-    name.and_then(|name| name.extract().ok()).unwrap_or_else(|| "?".to_owned())
+    name.and_then(|name| name.extract().ok())
+        .unwrap_or_else(|| "?".to_owned())
 }

@@ -103,7 +103,9 @@ fn meaning(name: &str) -> Op {
         "LOAD_CONST" | "LOAD_CONST_IMMORTAL" => Op::LoadConst,
         "LOAD_GLOBAL" => Op::LoadGlobal,
         "LOAD_NAME" => Op::LoadName,
-        "LOAD_FAST" | "LOAD_FAST_CHECK" | "LOAD_FAST_BORROW" | "LOAD_DEREF" | "LOAD_CLASSDEREF" => Op::LoadLocal,
+        "LOAD_FAST" | "LOAD_FAST_CHECK" | "LOAD_FAST_BORROW" | "LOAD_DEREF" | "LOAD_CLASSDEREF" => {
+            Op::LoadLocal
+        }
         "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW" => Op::LoadTwoLocals,
         "LOAD_ATTR" | "LOAD_METHOD" => Op::LoadAttr,
         "CALL" => Op::Call,
@@ -132,10 +134,14 @@ fn meaning(name: &str) -> Op {
         "POP_JUMP_BACKWARD_IF_TRUE" => Op::JumpBackIf(true),
         "POP_JUMP_BACKWARD_IF_FALSE" => Op::JumpBackIf(false),
         "POP_JUMP_BACKWARD_IF_NONE" | "POP_JUMP_BACKWARD_IF_NOT_NONE" => Op::BranchBack,
-        "POP_JUMP_IF_NONE" | "POP_JUMP_IF_NOT_NONE" | "POP_JUMP_FORWARD_IF_NONE"
-        | "POP_JUMP_FORWARD_IF_NOT_NONE" | "JUMP_IF_TRUE_OR_POP" | "JUMP_IF_FALSE_OR_POP" | "FOR_ITER" | "SEND" => {
-            Op::Branch
-        }
+        "POP_JUMP_IF_NONE"
+        | "POP_JUMP_IF_NOT_NONE"
+        | "POP_JUMP_FORWARD_IF_NONE"
+        | "POP_JUMP_FORWARD_IF_NOT_NONE"
+        | "JUMP_IF_TRUE_OR_POP"
+        | "JUMP_IF_FALSE_OR_POP"
+        | "FOR_ITER"
+        | "SEND" => Op::Branch,
         _ => Op::Other,
     }
 }
@@ -182,7 +188,12 @@ pub(crate) fn decode(py: Python<'_>, code: &[u8]) -> PyResult<Vec<Instruction>> 
                     last.next = offset + 2;
                 }
             }
-            op => instructions.push(Instruction { offset, next: offset + 2, op, argument }),
+            op => instructions.push(Instruction {
+                offset,
+                next: offset + 2,
+                op,
+                argument,
+            }),
         }
         high = 0;
     }

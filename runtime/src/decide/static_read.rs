@@ -7,7 +7,15 @@ use crate::frames;
 
 /// A global or builtin name of the frame.
 pub(super) fn global<'py>(frame: &Bound<'py, PyAny>, name: &str) -> Option<Bound<'py, PyAny>> {
-    let builtin = || frame.getattr("f_builtins").ok()?.cast_into::<PyDict>().ok()?.get_item(name).ok()?;
+    let builtin = || {
+        frame
+            .getattr("f_builtins")
+            .ok()?
+            .cast_into::<PyDict>()
+            .ok()?
+            .get_item(name)
+            .ok()?
+    };
     frames::lookup_global(frame, name).ok()?.or_else(builtin)
 }
 
@@ -33,8 +41,20 @@ pub(super) fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Option<B
 /// An attribute as it stands in the dictionaries of the class and its bases; descriptors are not asked.
 pub(super) fn class_attribute<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
     // `type.__dict__["__dict__"]` reads a class's own namespace; no metaclass can stand in front of it.
-    let namespaces = class.py().get_type::<PyType>().getattr("__dict__").ok()?.get_item("__dict__").ok()?;
-    class.mro().iter().find_map(|base| namespaces.call_method1("__get__", (base,)).ok()?.get_item(name).ok())
+    let namespaces = class
+        .py()
+        .get_type::<PyType>()
+        .getattr("__dict__")
+        .ok()?
+        .get_item("__dict__")
+        .ok()?;
+    class.mro().iter().find_map(|base| {
+        namespaces
+            .call_method1("__get__", (base,))
+            .ok()?
+            .get_item(name)
+            .ok()
+    })
 }
 
 /// The module that a class says it is from; types written in C say it in their name alone.

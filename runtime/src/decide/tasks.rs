@@ -8,7 +8,11 @@ use super::boundary::Between;
 /// Where the exception goes that leaves the task which is running now.
 pub(super) fn after_current_task(py: Python<'_>) -> PyResult<Between<'_>> {
     let task = py.import("asyncio.tasks")?.getattr("current_task")?.call0()?;
-    if task.is_none() { Ok(Between::Passes) } else { after(&task, 0) }
+    if task.is_none() {
+        Ok(Between::Passes)
+    } else {
+        after(&task, 0)
+    }
 }
 
 /// Where the exception goes that leaves a suspended task.
@@ -20,7 +24,9 @@ pub(super) fn after_task<'py>(task: &Bound<'py, PyAny>) -> PyResult<Between<'py>
 ///
 /// `frame` is that of `concurrent.futures.thread._WorkItem.run`.
 pub(super) fn after_work_item<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Between<'py>>> {
-    let Some(item) = crate::frames::lookup_local(frame, "self")? else { return Ok(None) };
+    let Some(item) = crate::frames::lookup_local(frame, "self")? else {
+        return Ok(None);
+    };
     let future = item.getattr("future")?;
     for _ in 0..MAX_TICKS {
         for callback in future.getattr("_done_callbacks")?.try_iter()? {
@@ -44,14 +50,22 @@ const TICK: std::time::Duration = std::time::Duration::from_millis(1);
 /// Whether an event loop, in another thread, is just handing work to a pool.
 fn is_being_handed_over(py: Python<'_>) -> PyResult<bool> {
     const MAX_FRAMES: usize = 12;
-    let frames = py.import("sys")?.getattr("_current_frames")?.call0()?.call_method0("values")?;
+    let frames = py
+        .import("sys")?
+        .getattr("_current_frames")?
+        .call0()?
+        .call_method0("values")?;
     for frame in frames.try_iter()? {
         let mut frame = frame?;
         for _ in 0..MAX_FRAMES {
             if frame.is_none() {
                 break;
             }
-            if frame.getattr("f_code")?.getattr("co_qualname")?.eq("BaseEventLoop.run_in_executor")? {
+            if frame
+                .getattr("f_code")?
+                .getattr("co_qualname")?
+                .eq("BaseEventLoop.run_in_executor")?
+            {
                 return Ok(true);
             }
             frame = frame.getattr("f_back")?;
@@ -73,7 +87,10 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
     let mut unknown = None;
     for entry in callbacks.try_iter()? {
         let callback = entry?.get_item(0)?;
-        let name = callback.getattr("__qualname__").and_then(|name| name.extract::<String>()).unwrap_or_default();
+        let name = callback
+            .getattr("__qualname__")
+            .and_then(|name| name.extract::<String>())
+            .unwrap_or_default();
         if name.ends_with("_run_until_complete_cb") {
             return Ok(match runner_of(future)? {
                 Some(frame) => Between::Raised(frame),
@@ -104,7 +121,11 @@ fn after<'py>(future: &Bound<'py, PyAny>, depth: usize) -> PyResult<Between<'py>
 fn runner_of<'py>(future: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut frame = future.py().import("sys")?.getattr("_getframe")?.call0()?;
     while !frame.is_none() {
-        if frame.getattr("f_code")?.getattr("co_qualname")?.eq("BaseEventLoop.run_until_complete")? {
+        if frame
+            .getattr("f_code")?
+            .getattr("co_qualname")?
+            .eq("BaseEventLoop.run_until_complete")?
+        {
             let runs = crate::frames::lookup_local(&frame, "future")?.is_some_and(|own| own.is(future));
             return Ok(Some(frame).filter(|_| runs));
         }
@@ -122,7 +143,10 @@ fn awaited(task: Bound<'_, PyAny>, group: bool) -> PyResult<Between<'_>> {
 
 /// The future that `gather` returns, from the callback that it adds to each of its tasks.
 fn gathering<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match (free_variable(callback, "outer")?, free_variable(callback, "return_exceptions")?) {
+    match (
+        free_variable(callback, "outer")?,
+        free_variable(callback, "return_exceptions")?,
+    ) {
         (Some(outer), Some(kept)) if !kept.is_truthy()? => Ok(Some(outer)),
         _ => Ok(None),
     }
@@ -134,8 +158,14 @@ fn free_variable<'py>(function: &Bound<'py, PyAny>, name: &str) -> PyResult<Opti
         return Ok(None);
     }
     let names: Vec<String> = function.getattr("__code__")?.getattr("co_freevars")?.extract()?;
-    let Some(index) = names.iter().position(|free| free == name) else { return Ok(None) };
-    function.getattr("__closure__")?.get_item(index)?.getattr("cell_contents").map(Some)
+    let Some(index) = names.iter().position(|free| free == name) else {
+        return Ok(None);
+    };
+    function
+        .getattr("__closure__")?
+        .get_item(index)?
+        .getattr("cell_contents")
+        .map(Some)
 }
 
 /// The frames of a suspended task, outermost first; `None` where something other than coroutines is awaited.
@@ -144,7 +174,10 @@ fn frames_of<'py>(task: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, Py
     let mut awaited = task.call_method0("get_coro")?;
     loop {
         let fields = [("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom")];
-        let Some((frame, next)) = fields.iter().find(|(frame, _)| awaited.hasattr(*frame).unwrap_or(false)) else {
+        let Some((frame, next)) = fields
+            .iter()
+            .find(|(frame, _)| awaited.hasattr(*frame).unwrap_or(false))
+        else {
             // A future ends the chain; an async generator hides its frames.
             let is_future = awaited.get_type().name()?.to_string().ends_with("FutureIter");
             return Ok((is_future || awaited.hasattr("_asyncio_future_blocking")?).then_some(frames));

@@ -130,7 +130,11 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// `object.name` in code of the program itself, where no name is out of bounds.
-    pub(super) fn any_attribute(&mut self, object: &Bound<'py, PyAny>, name: &str) -> Eval<Bound<'py, PyAny>> {
+    pub(super) fn any_attribute(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+    ) -> Eval<Bound<'py, PyAny>> {
         let found = self.find_any(object, name)?;
         self.read_found(object, name, found)
     }

@@ -74,7 +74,10 @@ impl<'py> Interpreter<'_, 'py> {
             let message = format!("'{}' object is not callable", self.facts.type_name(callable));
             return Err(PyTypeError::new_err(message).into());
         }
-        Err(impure(format!("calls `{name}`, a `{}`", self.facts.type_name(callable))))
+        Err(impure(format!(
+            "calls `{name}`, a `{}`",
+            self.facts.type_name(callable)
+        )))
     }
 
     /// Asks the policy about a call inside of the program; one that is marked safe is made.
@@ -104,12 +107,22 @@ impl<'py> Interpreter<'_, 'py> {
         let world = self.facts.world;
         let class = callable.get_type();
         if let Ok(class) = callable.cast::<PyType>() {
-            return class.qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+            return class
+                .qualname()
+                .map_or_else(|_| "?".to_owned(), |name| name.to_string());
         }
-        let inner = if class.is(&world.bound_method) { callable.getattr("__func__").ok() } else { None };
+        let inner = if class.is(&world.bound_method) {
+            callable.getattr("__func__").ok()
+        } else {
+            None
+        };
         let function = inner.as_ref().unwrap_or(callable);
         let is_known = function.get_type().is(&world.function) || self.facts.is_native_callable(function);
-        let name = if is_known { function.getattr("__qualname__").ok() } else { None };
+        let name = if is_known {
+            function.getattr("__qualname__").ok()
+        } else {
+            None
+        };
         let name = name.and_then(|name| super::statics::text(&name));
         name.unwrap_or_else(|| self.facts.type_name(callable))
     }
@@ -128,7 +141,9 @@ impl<'py> Interpreter<'_, 'py> {
     fn listed_callable(&self, callable: &Value<'py>) -> Eval<Option<&'static Member>> {
         let py = self.py;
         for table in tables::MODULES {
-            let Some(module) = loaded(py, table.module.name()) else { continue };
+            let Some(module) = loaded(py, table.module.name()) else {
+                continue;
+            };
             if !self.facts.world.is_library(&module) {
                 continue;
             }
@@ -137,7 +152,9 @@ impl<'py> Interpreter<'_, 'py> {
                 let is_called = !matches!(member.kind, MemberKind::Constant | MemberKind::Exception);
                 if is_called
                     && !member.path.contains('.')
-                    && dict.get_item(member.path)?.is_some_and(|known| known.is(callable))
+                    && dict
+                        .get_item(member.path)?
+                        .is_some_and(|known| known.is(callable))
                 {
                     return Ok(Some(member));
                 }
@@ -187,7 +204,9 @@ impl<'py> Interpreter<'_, 'py> {
                 let iterator = self.map_or_filter_by(builtin, values)?;
                 return self.waits(iterator);
             }
-            Builtin::Iter if values.positional.len() > 1 => return Err(impure("hands a function to `iter()`")),
+            Builtin::Iter if values.positional.len() > 1 => {
+                return Err(impure("hands a function to `iter()`"));
+            }
             Builtin::Type if values.positional.len() != 1 => return Err(impure("makes a class")),
             Builtin::Isinstance | Builtin::Issubclass => {
                 if let [object, class] = values.positional.as_slice() {
@@ -220,7 +239,9 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Builtin::Next => {
                 let iterator = values.positional.first();
-                if iterator.is_some_and(|iterator| self.own_iterator(iterator).is_none() && !self.is_fresh(iterator)) {
+                if iterator
+                    .is_some_and(|iterator| self.own_iterator(iterator).is_none() && !self.is_fresh(iterator))
+                {
                     return Err(impure("takes an element from an iterator that exists already"));
                 }
             }
@@ -256,7 +277,9 @@ impl<'py> Interpreter<'_, 'py> {
         }
         let meta = self.facts.of(class)?;
         for check in ["__instancecheck__", "__subclasscheck__"] {
-            let Some((_, check)) = self.facts.lookup(&meta, check)? else { continue };
+            let Some((_, check)) = self.facts.lookup(&meta, check)? else {
+                continue;
+            };
             if self.facts.is_native_callable(&check) {
                 continue;
             }
@@ -296,7 +319,9 @@ impl<'py> Interpreter<'_, 'py> {
                     Err(stop) => return self.replay_failing(replay, stop),
                 }
             }
-            let Some(item) = row.first().cloned() else { return self.replay(replay) };
+            let Some(item) = row.first().cloned() else {
+                return self.replay(replay);
+            };
             let value = match (builtin, function.is_none()) {
                 (Builtin::Filter, true) => Ok(item.clone()),
                 _ => self.call_object(function, Values::of(row), &name),
@@ -372,7 +397,9 @@ impl<'py> Interpreter<'_, 'py> {
                         self.refuse_functions(&values, name)?;
                         return self.call_type_method(&receiver, &own_name, values);
                     }
-                    return Err(impure(format!("calls `{name}()`, a C function that is not listed")));
+                    return Err(impure(format!(
+                        "calls `{name}()`, a C function that is not listed"
+                    )));
                 }
                 self.call_method_of(&receiver, &own_name, values, name)
             }
@@ -418,7 +445,9 @@ impl<'py> Interpreter<'_, 'py> {
                     }
                 }
             }
-            _ => Err(impure(format!("calls `{name}()`, a C function that is not listed"))),
+            _ => Err(impure(format!(
+                "calls `{name}()`, a C function that is not listed"
+            ))),
         }
     }
 
@@ -447,6 +476,11 @@ impl<'py> Interpreter<'_, 'py> {
         }
         match self.listed_callable(callable)? {
             Some(member) => self.call_listed(member, callable, values),
+            None if self.decision(callable, own_name).is_settled() => {
+                let name = self.callable_name(callable);
+                let value = self.by_policy(callable, &name, &values)?;
+                value.ok_or_else(|| impure(format!("calls `{name}()`")))
+            }
             None => Err(impure(format!(
                 "calls `{}()`, which is not known to change nothing",
                 self.callable_name(callable)
@@ -462,23 +496,40 @@ impl<'py> Interpreter<'_, 'py> {
         values: Values<'py>,
         name: &str,
     ) -> Eval<Value<'py>> {
-        if values.keywords.iter().any(|(keyword, value)| keyword == "key" && !value.is_none()) {
+        if values
+            .keywords
+            .iter()
+            .any(|(keyword, value)| keyword == "key" && !value.is_none())
+        {
             return Err(impure(format!("hands a function to `{name}()`")));
         }
         let found = self.resolve_method(receiver, method, name)?;
         if !matches!(found, Method::Listed { .. }) {
-            return Err(impure(format!("calls `{name}()`, a C function that is not listed")));
+            return Err(impure(format!(
+                "calls `{name}()`, a C function that is not listed"
+            )));
         }
         let args = as_args(values);
         if is_mutation(receiver, method) {
             let what = format!("changes a `{}` by `{method}`", self.facts.type_name(receiver));
-            return self.on_fresh(receiver, || what, |this| this.call_method(receiver, found, args, name));
+            return self.on_fresh(
+                receiver,
+                || what,
+                |this| this.call_method(receiver, found, args, name),
+            );
         }
         let value = self.call_method(receiver, found, args, name)?;
         let is_new = matches!(
             method,
-            "copy" | "difference" | "intersection" | "partition" | "rsplit" | "split" | "splitlines"
-                | "symmetric_difference" | "union"
+            "copy"
+                | "difference"
+                | "intersection"
+                | "partition"
+                | "rsplit"
+                | "split"
+                | "splitlines"
+                | "symmetric_difference"
+                | "union"
         );
         if is_new && !value.is(receiver) {
             self.note_fresh(&value);
@@ -497,13 +548,15 @@ impl<'py> Interpreter<'_, 'py> {
     ) -> Eval<Value<'py>> {
         let owner = wrapper.getattr("__objclass__")?;
         let is_object = owner.is(self.py.import("builtins")?.getattr("object")?);
-        let is_exception = owner
-            .cast::<PyType>()
-            .is_ok_and(|owner| native::is_subtype(owner.as_any(), self.py.get_type::<PyBaseException>().as_any()));
+        let is_exception = owner.cast::<PyType>().is_ok_and(|owner| {
+            native::is_subtype(owner.as_any(), self.py.get_type::<PyBaseException>().as_any())
+        });
         match (method, values.positional.as_slice()) {
             ("__init__", _) if is_object || is_exception => {
                 if !self.is_fresh(receiver) {
-                    return Err(impure(format!("calls `{name}()` on an object that exists already")));
+                    return Err(impure(format!(
+                        "calls `{name}()` on an object that exists already"
+                    )));
                 }
                 values.positional.insert(0, receiver.clone());
                 self.call_values(wrapper, values)
@@ -521,7 +574,9 @@ impl<'py> Interpreter<'_, 'py> {
             } else {
                 self.py.NotImplemented().into_bound(self.py)
             }),
-            ("__hash__" | "__repr__", []) if is_object => self.call_values(wrapper, Values::of(vec![receiver.clone()])),
+            ("__hash__" | "__repr__", []) if is_object => {
+                self.call_values(wrapper, Values::of(vec![receiver.clone()]))
+            }
             ("__len__", []) if self.listed_builtin(&owner).is_some() => {
                 self.call_values(wrapper, Values::of(vec![receiver.clone()]))
             }
@@ -530,7 +585,12 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// `object.__new__(cls)` and those of other types that instances of the program's classes may have as a base.
-    fn call_new(&mut self, base: &Value<'py>, callable: &Value<'py>, mut values: Values<'py>) -> Eval<Value<'py>> {
+    fn call_new(
+        &mut self,
+        base: &Value<'py>,
+        callable: &Value<'py>,
+        mut values: Values<'py>,
+    ) -> Eval<Value<'py>> {
         let Some(class) = values.positional.first().cloned() else {
             return Err(impure("calls `__new__()` without a class"));
         };
@@ -542,9 +602,16 @@ impl<'py> Interpreter<'_, 'py> {
         }
         let facts = self.facts.of_class(class)?;
         if self.facts.lookup(&facts, "__del__")?.is_some() {
-            return Err(impure(format!("makes a `{}`, which has a `__del__`", class.qualname()?)));
+            return Err(impure(format!(
+                "makes a `{}`, which has a `__del__`",
+                class.qualname()?
+            )));
         }
-        let name = base.cast::<PyType>().map_err(PyErr::from)?.qualname()?.to_string();
+        let name = base
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .qualname()?
+            .to_string();
         let is_exception = native::is_subtype(base, self.py.get_type::<PyBaseException>().as_any());
         match (name.as_str(), values.positional.len()) {
             ("object", _) => {
@@ -578,8 +645,14 @@ impl<'py> Interpreter<'_, 'py> {
             return Err(impure(format!("calls `{name}`")));
         };
         let is_listed_exception = ExceptionName::ALL.iter().any(|exception| {
-            world.builtin(self.py, exception.name()).is_some_and(|known| known.is(class))
+            world
+                .builtin(self.py, exception.name())
+                .is_some_and(|known| known.is(class))
         });
+        let base_group = self.py.import("builtins")?.getattr("BaseExceptionGroup")?;
+        if native::is_subtype(class.as_any(), &base_group) {
+            return Err(impure("makes a group of exceptions"));
+        }
         if is_listed_exception {
             let error = self.call_values(class.as_any(), values)?;
             self.note_fresh(&error);
@@ -603,25 +676,45 @@ impl<'py> Interpreter<'_, 'py> {
         let Some((_, maker)) = self.facts.lookup(&facts, "__new__")? else {
             return Err(impure(format!("calls `{name}`, which cannot be made")));
         };
-        let is_object_new = maker.is(self.py.import("builtins")?.getattr("object")?.getattr("__new__")?);
-        let initialiser = self.facts.lookup(&facts, "__init__")?.map(|(_, initialiser)| initialiser);
-        let has_own_init = initialiser.as_ref().is_some_and(|init| !self.facts.is_native_callable(init));
+        let is_object_new = maker.is(self
+            .py
+            .import("builtins")?
+            .getattr("object")?
+            .getattr("__new__")?);
+        let initialiser = self
+            .facts
+            .lookup(&facts, "__init__")?
+            .map(|(_, initialiser)| initialiser);
+        let has_own_init = initialiser
+            .as_ref()
+            .is_some_and(|init| !self.facts.is_native_callable(init));
         let mut given = vec![class.clone().into_any()];
         // `object.__new__` takes no arguments where there is an `__init__`.
         if !(is_object_new && has_own_init) {
             given.extend(values.positional.iter().cloned());
         }
-        let keywords = if is_object_new && has_own_init { Vec::new() } else { values.keywords.clone() };
-        let given = Values { positional: given, keywords };
+        let keywords = if is_object_new && has_own_init {
+            Vec::new()
+        } else {
+            values.keywords.clone()
+        };
+        let given = Values {
+            positional: given,
+            keywords,
+        };
         let instance = self.call_object(&maker, given, &format!("{name}.__new__"))?;
         if !native::is_subtype(instance.get_type().as_any(), class.as_any()) {
             return Ok(instance);
         }
         let facts = self.facts.of(&instance)?;
-        let Some((_, initialiser)) = self.facts.lookup(&facts, "__init__")? else { return Ok(instance) };
+        let Some((_, initialiser)) = self.facts.lookup(&facts, "__init__")? else {
+            return Ok(instance);
+        };
         let initialiser_name = format!("{name}.__init__");
         let is_tuple_or_number = self.facts.is_native_callable(&initialiser)
-            && initialiser.getattr("__objclass__")?.is(self.py.import("builtins")?.getattr("object")?);
+            && initialiser
+                .getattr("__objclass__")?
+                .is(self.py.import("builtins")?.getattr("object")?);
         if is_tuple_or_number {
             return Ok(instance);
         }
@@ -651,16 +744,21 @@ impl<'py> Interpreter<'_, 'py> {
         let is_class = facts.kind == Kind::Class;
         if name == "__class__" {
             let of_object = self.facts.lookup(&facts, name)?;
-            let is_plain = of_object.is_none_or(|(_, own)| {
-                own.get_type()
-                    .is(&self.facts.world.native_data_descriptors[0])
-            });
-            return if is_plain { Ok(object.get_type().into_any()) } else { Err(impure("asks for `__class__`")) };
+            let is_plain = of_object
+                .is_none_or(|(_, own)| own.get_type().is(&self.facts.world.native_data_descriptors[0]));
+            return if is_plain {
+                Ok(object.get_type().into_any())
+            } else {
+                Err(impure("asks for `__class__`"))
+            };
         }
         if NAMING.contains(&name) && (is_class || self.is_function_object(object)) {
             return Ok(object.getattr(PyString::new(self.py, name))?);
         }
-        if name == "__dict__" && !is_class && let Some(dict) = native::instance_dict(object) {
+        if name == "__dict__"
+            && !is_class
+            && let Some(dict) = native::instance_dict(object)
+        {
             return Ok(dict.into_any());
         }
         let found = if is_class {
@@ -684,11 +782,22 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// What a class's attribute gives through an instance or a class.
-    fn bound(&mut self, value: &Value<'py>, object: &Value<'py>, is_class: bool, name: &str) -> Eval<Value<'py>> {
+    fn bound(
+        &mut self,
+        value: &Value<'py>,
+        object: &Value<'py>,
+        is_class: bool,
+        name: &str,
+    ) -> Eval<Value<'py>> {
         let world = self.facts.world;
         let class = value.get_type();
-        let bind = |function: &Value<'py>, to: &Value<'py>| world.bound_method.bind(self.py).call1((function, to));
-        let owner = if is_class { object.clone() } else { object.get_type().into_any() };
+        let bind =
+            |function: &Value<'py>, to: &Value<'py>| world.bound_method.bind(self.py).call1((function, to));
+        let owner = if is_class {
+            object.clone()
+        } else {
+            object.get_type().into_any()
+        };
         if class.is(&world.static_method) {
             return Ok(value.getattr("__func__")?);
         }
@@ -696,7 +805,11 @@ impl<'py> Interpreter<'_, 'py> {
             return Ok(bind(&value.getattr("__func__")?, &owner)?);
         }
         if class.is(&world.function) {
-            return if is_class { Ok(value.clone()) } else { Ok(bind(value, object)?) };
+            return if is_class {
+                Ok(value.clone())
+            } else {
+                Ok(bind(value, object)?)
+            };
         }
         if class.is(&world.property) && !is_class {
             let getter = value.getattr("fget")?;
@@ -704,7 +817,11 @@ impl<'py> Interpreter<'_, 'py> {
             return self.call_object(&getter, Values::of(vec![object.clone()]), &path);
         }
         if self.facts.is_native_callable(value) {
-            let is_descriptor = self.facts.of(value).and_then(|facts| self.facts.lookup(&facts, "__get__"))?.is_some();
+            let is_descriptor = self
+                .facts
+                .of(value)
+                .and_then(|facts| self.facts.lookup(&facts, "__get__"))?
+                .is_some();
             return if is_class || !is_descriptor {
                 Ok(value.clone())
             } else {
@@ -715,7 +832,10 @@ impl<'py> Interpreter<'_, 'py> {
         if self.facts.lookup(&facts, "__get__")?.is_none() {
             return Ok(value.clone());
         }
-        Err(impure(format!("asks a `{}` for `{name}`", self.facts.type_name(value))))
+        Err(impure(format!(
+            "asks a `{}` for `{name}`",
+            self.facts.type_name(value)
+        )))
     }
 
     /// `super().name`.
@@ -735,7 +855,9 @@ impl<'py> Interpreter<'_, 'py> {
         let mro = self.facts.mro(&class)?;
         let after = mro.iter().skip_while(|base| !base.is(start)).skip(1);
         for base in after {
-            let Ok(base) = base.cast_into::<PyType>() else { continue };
+            let Ok(base) = base.cast_into::<PyType>() else {
+                continue;
+            };
             if let Some(value) = self.facts.own(&base, name)? {
                 return self.bound(&value, object, is_class, name);
             }
@@ -752,15 +874,25 @@ impl<'py> Interpreter<'_, 'py> {
         value: &Value<'py>,
     ) -> Eval<()> {
         if !self.is_fresh(object) {
-            return Err(impure(format!("writes `.{name}` of a `{}`", self.facts.type_name(object))));
+            return Err(impure(format!(
+                "writes `.{name}` of a `{}`",
+                self.facts.type_name(object)
+            )));
         }
         let facts = self.facts.of(object)?;
-        let setter = self.facts.lookup(&facts, "__setattr__")?.map(|(_, setter)| setter);
+        let setter = self
+            .facts
+            .lookup(&facts, "__setattr__")?
+            .map(|(_, setter)| setter);
         if let Some(setter) = setter
             && !self.facts.is_native_callable(&setter)
         {
             let path = format!("{}.__setattr__", self.facts.type_name(object));
-            let args = vec![object.clone(), PyString::new(self.py, name).into_any(), value.clone()];
+            let args = vec![
+                object.clone(),
+                PyString::new(self.py, name).into_any(),
+                value.clone(),
+            ];
             return self.call_object(&setter, Values::of(args), &path).map(drop);
         }
         self.store_plainly(object, name, value)
@@ -785,14 +917,18 @@ impl<'py> Interpreter<'_, 'py> {
                     return Err(PyAttributeError::new_err(message).into());
                 }
                 let args = Values::of(vec![object.clone(), value.clone()]);
-                return self.call_object(&setter, args, &format!("{type_name}.{name}")).map(drop);
+                return self
+                    .call_object(&setter, args, &format!("{type_name}.{name}"))
+                    .map(drop);
             }
             let own = self.facts.of(&descriptor)?;
             if let Some((_, setter)) = self.facts.lookup(&own, "__set__")?
                 && !self.facts.is_native_callable(&setter)
             {
                 let args = Values::of(vec![descriptor.clone(), object.clone(), value.clone()]);
-                return self.call_object(&setter, args, &format!("{type_name}.{name}")).map(drop);
+                return self
+                    .call_object(&setter, args, &format!("{type_name}.{name}"))
+                    .map(drop);
             }
         }
         native::generic_setattr(object, &PyString::intern(self.py, name), Some(value))?;
@@ -806,7 +942,10 @@ impl<'py> Interpreter<'_, 'py> {
 }
 
 fn as_args<'t, 'py>(values: Values<'py>) -> Args<'t, 'py> {
-    let keywords = values.keywords.into_iter().map(|(name, value)| (name, Arg::Value(value)));
+    let keywords = values
+        .keywords
+        .into_iter()
+        .map(|(name, value)| (name, Arg::Value(value)));
     Args {
         positional: values.positional.into_iter().map(Arg::Value).collect(),
         keywords: keywords.collect(),

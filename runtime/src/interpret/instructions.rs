@@ -153,7 +153,10 @@ impl Routine {
     pub(super) fn read(function_code: &Bound<'_, PyAny>) -> PyResult<Rc<Self>> {
         let py = function_code.py();
         let number = |name: &str| function_code.getattr(name)?.extract::<usize>();
-        let bytes = function_code.getattr("co_code")?.cast_into::<PyBytes>().map_err(PyErr::from)?;
+        let bytes = function_code
+            .getattr("co_code")?
+            .cast_into::<PyBytes>()
+            .map_err(PyErr::from)?;
         Ok(Rc::new(Self {
             code: Code::read(function_code)?,
             object: function_code.clone().unbind(),
@@ -183,7 +186,9 @@ impl Routine {
         let positions = self.object.bind(py).call_method0("co_positions");
         let position = positions.and_then(|positions| {
             let position = positions.try_iter()?.nth(offset as usize / 2).transpose()?;
-            position.map(|position| position.extract::<Position>()).transpose()
+            position
+                .map(|position| position.extract::<Position>())
+                .transpose()
         });
         match position {
             Ok(Some((Some(line), ..))) => format!("{file}:{line}"),

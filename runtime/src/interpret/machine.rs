@@ -1,23 +1,20 @@
 //! Follows the bytecode of one function, each instruction by the operation of healing code that it stands for.
 
+mod parts;
+
 use std::rc::Rc;
 
-use healcore::tree::{BinaryOp, CompareOp, UnaryOp};
-use pyo3::exceptions::{
-    PyAssertionError, PyBaseException, PyNameError, PyRuntimeError, PyStopIteration, PyTypeError,
-    PyUnboundLocalError, PyValueError,
-};
+use healcore::tree::{CompareOp, UnaryOp};
+use pyo3::exceptions::{PyAssertionError, PyNameError, PyTypeError, PyUnboundLocalError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PySet, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PySet, PySlice, PyString, PyTuple};
 
 use super::calls::Values;
 use super::instructions::{self, Act, Instruction, Routine};
 use super::interpreter::{Interpreter, Mode};
-use super::native;
 use super::purity::MAX_DEPTH;
 use super::replay::Replay;
 use super::stop::{Eval, HealErrorKind, Stop, rule};
-use super::world::Kind;
 use crate::exception_table::covering;
 use crate::frames::minor_version;
 
@@ -65,7 +62,10 @@ impl<'py> Frame<'py> {
 
     fn pop_many(&mut self, count: u32) -> Eval<Vec<Value<'py>>> {
         let start = self.stack.len().checked_sub(count as usize).ok_or_else(broken)?;
-        self.stack.drain(start..).map(|value| value.ok_or_else(broken)).collect()
+        self.stack
+            .drain(start..)
+            .map(|value| value.ok_or_else(broken))
+            .collect()
     }
 
     /// The value so many places below the top, which is place 1.
@@ -82,7 +82,12 @@ impl<'py> Frame<'py> {
         match self.slots.get(index as usize) {
             Some(Some(value)) => Ok(value.clone()),
             _ => {
-                let name = self.routine.code.locals.get(index as usize).map_or("?", String::as_str);
+                let name = self
+                    .routine
+                    .code
+                    .locals
+                    .get(index as usize)
+                    .map_or("?", String::as_str);
                 let message =
                     format!("cannot access local variable '{name}' where it is not associated with a value");
                 Err(PyUnboundLocalError::new_err(message).into())
@@ -95,7 +100,12 @@ impl<'py> Frame<'py> {
     }
 
     fn name(&self, index: u32) -> Eval<String> {
-        self.routine.code.names.get(index as usize).cloned().ok_or_else(broken)
+        self.routine
+            .code
+            .names
+            .get(index as usize)
+            .cloned()
+            .ok_or_else(broken)
     }
 }
 
@@ -116,11 +126,7 @@ const IMPURE: &str = "";
 
 impl<'py> Interpreter<'_, 'py> {
     /// Follows a call of a Python function.
-    pub(super) fn run_function(
-        &mut self,
-        function: &Value<'py>,
-        values: Values<'py>,
-    ) -> Eval<Value<'py>> {
+    pub(super) fn run_function(&mut self, function: &Value<'py>, values: Values<'py>) -> Eval<Value<'py>> {
         if self.machine.depth > MAX_DEPTH {
             return Err(Stop::limit(
                 rule::DEPTH,
@@ -184,7 +190,9 @@ impl<'py> Interpreter<'_, 'py> {
 
     /// Nothing is written while a generator waits: it would have computed its elements afterwards.
     fn may_write_own(&mut self) -> Eval<()> {
-        self.machine.waiting.retain(|generator| !generator.borrow().is_exhausted());
+        self.machine
+            .waiting
+            .retain(|generator| !generator.borrow().is_exhausted());
         if self.machine.waiting.is_empty() {
             Ok(())
         } else {
@@ -215,10 +223,14 @@ impl<'py> Interpreter<'_, 'py> {
         let py = self.py;
         let name = &routine.code.qualified_name;
         let fault = |what: String| Stop::from(PyTypeError::new_err(format!("{name}() {what}")));
-        let (n_positional, n_named) =
-            (routine.n_positional, routine.n_positional + routine.n_keyword_only);
-        let (has_rest, has_keywords) =
-            (routine.code.flags & VARARGS != 0, routine.code.flags & VARKEYWORDS != 0);
+        let (n_positional, n_named) = (
+            routine.n_positional,
+            routine.n_positional + routine.n_keyword_only,
+        );
+        let (has_rest, has_keywords) = (
+            routine.code.flags & VARARGS != 0,
+            routine.code.flags & VARKEYWORDS != 0,
+        );
         let mut slots = vec![None; routine.code.locals.len()];
         let mut positional = values.positional.into_iter();
         for slot in slots.iter_mut().take(n_positional) {
@@ -228,7 +240,9 @@ impl<'py> Interpreter<'_, 'py> {
         if has_rest {
             slots[n_named] = Some(PyTuple::new(py, rest)?.into_any());
         } else if !rest.is_empty() {
-            return Err(fault(format!("takes {n_positional} positional arguments but more were given")));
+            return Err(fault(format!(
+                "takes {n_positional} positional arguments but more were given"
+            )));
         }
         let others = PyDict::new(py);
         for (keyword, value) in values.keywords {
@@ -260,10 +274,16 @@ impl<'py> Interpreter<'_, 'py> {
             }
         }
         if let Some(at) = slots.iter().take(n_named).position(Option::is_none) {
-            return Err(fault(format!("missing a required argument: '{}'", routine.code.locals[at])));
+            return Err(fault(format!(
+                "missing a required argument: '{}'",
+                routine.code.locals[at]
+            )));
         }
         if routine.n_free > 0 {
-            let closure = function.getattr("__closure__")?.cast_into::<PyTuple>().map_err(PyErr::from)?;
+            let closure = function
+                .getattr("__closure__")?
+                .cast_into::<PyTuple>()
+                .map_err(PyErr::from)?;
             let first = slots.len() - routine.n_free;
             for (at, cell) in (first..).zip(closure.iter()) {
                 slots[at] = Some(cell);
@@ -298,7 +318,9 @@ impl<'py> Interpreter<'_, 'py> {
         };
         let error = error.value(self.py).clone().into_any();
         self.note_fresh(&error);
-        let Some(region) = covering(&frame.routine.code.regions, at.offset).copied() else { return Err(stop) };
+        let Some(region) = covering(&frame.routine.code.regions, at.offset).copied() else {
+            return Err(stop);
+        };
         frame.stack.truncate(region.depth as usize);
         if region.has_offset {
             let offset = at.offset.into_pyobject(self.py).map_err(PyErr::from)?;
@@ -331,7 +353,9 @@ impl<'py> Interpreter<'_, 'py> {
 
     /// An object that the call itself has made may be written.
     pub(super) fn note_fresh(&mut self, object: &Value<'py>) {
-        self.machine.fresh.insert(object.as_ptr() as usize, object.clone());
+        self.machine
+            .fresh
+            .insert(object.as_ptr() as usize, object.clone());
     }
 
     pub(super) fn is_fresh(&self, object: &Value<'py>) -> bool {
@@ -369,9 +393,11 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn set_key(&mut self, dict: &Value<'py>, key: &Value<'py>, value: &Value<'py>) -> Eval<()> {
-        self.on_fresh(dict, || "changes a dict".to_owned(), |this| {
-            this.store_item(dict, key, value, "a new dict")
-        })
+        self.on_fresh(
+            dict,
+            || "changes a dict".to_owned(),
+            |this| this.store_item(dict, key, value, "a new dict"),
+        )
     }
 
     fn add_to_set(&mut self, set: &Value<'py>, element: &Value<'py>) -> Eval<()> {
@@ -402,7 +428,11 @@ impl<'py> Interpreter<'_, 'py> {
             Act::PopTop => drop(frame.stack.pop()),
             Act::EndFor => drop(frame.stack.pop()),
             Act::Copy => {
-                let at = frame.stack.len().checked_sub(argument as usize).ok_or_else(broken)?;
+                let at = frame
+                    .stack
+                    .len()
+                    .checked_sub(argument as usize)
+                    .ok_or_else(broken)?;
                 frame.stack.push(frame.stack[at].clone());
             }
             Act::Swap => {
@@ -416,7 +446,9 @@ impl<'py> Interpreter<'_, 'py> {
             Act::ReturnGenerator => frame.push(py.None().into_bound(py)),
             Act::YieldValue => {
                 let value = frame.pop()?;
-                let Some(replay) = &mut frame.yielded else { return Err(impure("is a generator")) };
+                let Some(replay) = &mut frame.yielded else {
+                    return Err(impure("is a generator"));
+                };
                 replay.push(value.unbind());
                 self.meter.elements(replay.len())?;
                 frame.push(py.None().into_bound(py));
@@ -454,7 +486,12 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Act::LoadDeref => {
                 let value = frame.local(argument)?.getattr("cell_contents").map_err(|_| {
-                    let name = frame.routine.code.locals.get(argument as usize).map_or("?", String::as_str);
+                    let name = frame
+                        .routine
+                        .code
+                        .locals
+                        .get(argument as usize)
+                        .map_or("?", String::as_str);
                     PyNameError::new_err(format!(
                         "cannot access free variable '{name}' where it is not associated with a value in \
                          enclosing scope"
@@ -508,7 +545,10 @@ impl<'py> Interpreter<'_, 'py> {
                 self.store_own_attribute(&object, &name, &value)?;
             }
             Act::DeleteAttr => {
-                return Err(impure(format!("deletes the attribute `{}`", frame.name(argument)?)));
+                return Err(impure(format!(
+                    "deletes the attribute `{}`",
+                    frame.name(argument)?
+                )));
             }
             Act::LoadItem | Act::LoadSlice => {
                 let index = self.popped_index(frame, instruction.act == Act::LoadSlice)?;
@@ -527,7 +567,11 @@ impl<'py> Interpreter<'_, 'py> {
                 let index = self.popped_index(frame, instruction.act == Act::StoreSlice)?;
                 let (container, value) = (frame.pop()?, frame.pop()?);
                 let what = format!("writes an item of a `{}`", self.facts.type_name(&container));
-                self.on_fresh(&container, || what, |this| this.store_item(&container, &index, &value, "…"))?;
+                self.on_fresh(
+                    &container,
+                    || what,
+                    |this| this.store_item(&container, &index, &value, "…"),
+                )?;
             }
             Act::DeleteItem => return Err(impure("deletes an item")),
             Act::Binary => {
@@ -564,7 +608,11 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Act::Contains => {
                 let (right, left) = (frame.pop()?, frame.pop()?);
-                let op = if argument == 1 { CompareOp::NotIn } else { CompareOp::In };
+                let op = if argument == 1 {
+                    CompareOp::NotIn
+                } else {
+                    CompareOp::In
+                };
                 let value = self.comparison(op, &left, &right)?;
                 frame.push(value);
             }
@@ -661,7 +709,11 @@ impl<'py> Interpreter<'_, 'py> {
                 let mapping = frame.pop()?;
                 let dict = frame.peek(argument)?;
                 for (key, value) in self.mapping_items(&mapping)? {
-                    if instruction.act == Act::DictMerge && dict.cast::<PyDict>().is_ok_and(|dict| dict.contains(&key).unwrap_or(true)) {
+                    if instruction.act == Act::DictMerge
+                        && dict
+                            .cast::<PyDict>()
+                            .is_ok_and(|dict| dict.contains(&key).unwrap_or(true))
+                    {
                         return Err(PyTypeError::new_err("got multiple values for a keyword argument").into());
                     }
                     self.set_key(&dict, &key, &value)?;
@@ -677,7 +729,11 @@ impl<'py> Interpreter<'_, 'py> {
                 frame.push(value);
             }
             Act::FormatValue => {
-                let spec = if argument & 4 != 0 { Some(frame.pop()?) } else { None };
+                let spec = if argument & 4 != 0 {
+                    Some(frame.pop()?)
+                } else {
+                    None
+                };
                 let value = frame.pop()?;
                 let value = self.converted(argument & 3, value)?;
                 let text = self.formatted(&value, spec)?;
@@ -689,7 +745,11 @@ impl<'py> Interpreter<'_, 'py> {
                 frame.push(value);
             }
             Act::FormatSimple | Act::FormatWithSpec => {
-                let spec = if instruction.act == Act::FormatWithSpec { Some(frame.pop()?) } else { None };
+                let spec = if instruction.act == Act::FormatWithSpec {
+                    Some(frame.pop()?)
+                } else {
+                    None
+                };
                 let value = frame.pop()?;
                 let text = self.formatted(&value, spec)?;
                 frame.push(text);
@@ -748,8 +808,15 @@ impl<'py> Interpreter<'_, 'py> {
             Act::Unpack | Act::UnpackEx => {
                 let iterable = frame.pop()?;
                 let items = match self.materialise(&iterable) {
-                    Err(stop) if stop.exception().is_some_and(|error| error.is_instance_of::<PyTypeError>(py)) => {
-                        let message = format!("cannot unpack non-iterable {} object", self.facts.type_name(&iterable));
+                    Err(stop)
+                        if stop
+                            .exception()
+                            .is_some_and(|error| error.is_instance_of::<PyTypeError>(py)) =>
+                    {
+                        let message = format!(
+                            "cannot unpack non-iterable {} object",
+                            self.facts.type_name(&iterable)
+                        );
                         return Err(PyTypeError::new_err(message).into());
                     }
                     items => items?,
@@ -831,295 +898,21 @@ impl<'py> Interpreter<'_, 'py> {
         }
         Ok(Step::Next)
     }
-
-    fn popped_index(&self, frame: &mut Frame<'py>, is_slice: bool) -> Eval<Value<'py>> {
-        let last = frame.pop()?;
-        if !is_slice {
-            return Ok(last);
-        }
-        let first = frame.pop()?;
-        Ok(self.py.get_type::<PySlice>().call1((first, last, self.py.None()))?)
-    }
-
-    /// Puts what may be called on the stack, as the calls of this version find it.
-    fn push_callable(&self, frame: &mut Frame<'py>, value: Value<'py>, is_callee: bool) {
-        let null_is_first = minor_version(self.py) < 13;
-        if is_callee && null_is_first {
-            frame.stack.push(None);
-        }
-        frame.push(value);
-        if is_callee && !null_is_first {
-            frame.stack.push(None);
-        }
-    }
-
-    /// The callable below the arguments, and the first argument where it stands apart.
-    fn pop_callable(&self, frame: &mut Frame<'py>) -> Eval<(Value<'py>, Option<Value<'py>>)> {
-        let upper = frame.stack.pop().ok_or_else(broken)?;
-        let lower = frame.stack.pop().ok_or_else(broken)?;
-        match (lower, upper) {
-            (Some(callable), first) if minor_version(self.py) >= 13 => Ok((callable, first)),
-            (Some(callable), Some(first)) => Ok((callable, Some(first))),
-            (None, Some(callable)) => Ok((callable, None)),
-            _ => Err(broken()),
-        }
-    }
-
-    /// A call from a frame: `super()` needs to know it, and what it does with generators.
-    fn call_from(
-        &mut self,
-        frame: &Frame<'py>,
-        callable: &Value<'py>,
-        values: Values<'py>,
-    ) -> Eval<Value<'py>> {
-        if values.positional.is_empty() && callable.is(self.py.import("builtins")?.getattr("super")?) {
-            return self.super_object(frame);
-        }
-        let name = self.callable_name(callable);
-        let generators: Vec<_> = values
-            .all()
-            .filter_map(|value| value.cast::<Replay>().ok().cloned())
-            .collect();
-        let value = self.call_object(callable, values, &name)?;
-        // C code that gives no iterator has done with a generator that nobody else knows.
-        let is_done = self.own_iterator(&value).is_none()
-            && (self.facts.is_native_callable(callable) || self.facts.kind(callable)? == Kind::Class);
-        if is_done {
-            let held = |generator: &Bound<'py, Replay>| {
-                let values = frame.slots.iter().chain(&frame.stack).flatten();
-                values.into_iter().any(|value| value.is(generator))
-            };
-            let gone: Vec<_> = generators.into_iter().filter(|generator| !held(generator)).collect();
-            self.machine
-                .waiting
-                .retain(|waiting| !gone.iter().any(|generator| generator.is(waiting)));
-        }
-        Ok(value)
-    }
-
-    fn super_object(&mut self, frame: &Frame<'py>) -> Eval<Value<'py>> {
-        let at = frame.routine.code.locals.iter().position(|name| name == "__class__");
-        let class = at.and_then(|at| frame.slots[at].clone());
-        let (Some(class), Some(Some(first))) = (class, frame.slots.first().cloned()) else {
-            return Err(impure("calls `super()` where it is not followed"));
-        };
-        let class = class.getattr("cell_contents")?;
-        let is_cell = first.get_type().is(self.py.import("types")?.getattr("CellType")?);
-        let object = if is_cell { first.getattr("cell_contents")? } else { first };
-        let proxy = self.py.import("builtins")?.getattr("super")?.call1((&class, &object))?;
-        self.note_fresh(&proxy);
-        self.machine.supers.insert(proxy.as_ptr() as usize, (class, object));
-        Ok(proxy)
-    }
-
-    fn binary_instruction(&mut self, argument: u32, left: &Value<'py>, right: Value<'py>) -> Eval<Value<'py>> {
-        const IN_PLACE: u32 = 13;
-        let op = match argument % IN_PLACE {
-            0 => BinaryOp::Add,
-            1 => BinaryOp::BitAnd,
-            2 => BinaryOp::FloorDiv,
-            3 => BinaryOp::LeftShift,
-            5 => BinaryOp::Mul,
-            6 => BinaryOp::Mod,
-            7 => BinaryOp::BitOr,
-            8 => BinaryOp::Pow,
-            9 => BinaryOp::RightShift,
-            10 => BinaryOp::Sub,
-            11 => BinaryOp::Div,
-            12 => BinaryOp::BitXor,
-            _ => return Err(impure("multiplies matrices")),
-        };
-        let is_plain = matches!(self.facts.kind(left)?, Kind::Atom | Kind::Tuple | Kind::Decimal | Kind::Clock);
-        if argument >= IN_PLACE && !is_plain {
-            let what = format!("changes a `{}` in place", self.facts.type_name(left));
-            return self.on_fresh(left, || what, |this| this.in_place(op, left, right, "…"));
-        }
-        let value = self.binary(op, left, &right)?;
-        let is_new = !value.is(left) && !value.is(&right);
-        if is_new && matches!(self.facts.kind(&value)?, Kind::List | Kind::Dict | Kind::Set) {
-            self.note_fresh(&value);
-        }
-        Ok(value)
-    }
-
-    fn intrinsic(&mut self, number: u32, operand: Value<'py>) -> Eval<Value<'py>> {
-        let py = self.py;
-        match number {
-            3 if operand.is_instance_of::<PyStopIteration>() => {
-                let error = PyRuntimeError::new_err("generator raised StopIteration");
-                Ok(error.value(py).clone().into_any())
-            }
-            3 => Ok(operand),
-            5 => self.unary(UnaryOp::Plus, &operand),
-            6 => Ok(operand.cast_into::<PyList>().map_err(PyErr::from)?.to_tuple().into_any()),
-            _ => Err(impure("does what is not followed")),
-        }
-    }
-
-    fn converted(&mut self, conversion: u32, value: Value<'py>) -> Eval<Value<'py>> {
-        match conversion {
-            0 => Ok(value),
-            1 => self.text_of(&value, |value| Ok(value.str()?.into_any())),
-            2 => self.text_of(&value, |value| Ok(value.repr()?.into_any())),
-            _ => Err(impure("formats with `!a`")),
-        }
-    }
-
-    fn formatted(&mut self, value: &Value<'py>, spec: Option<Value<'py>>) -> Eval<Value<'py>> {
-        let spec = match spec {
-            Some(spec) => spec.cast_into::<PyString>().map_err(PyErr::from)?,
-            None => PyString::new(self.py, ""),
-        };
-        self.vet_spec(&spec.to_string_lossy())?;
-        let before = self.machine.spec.replace(spec.clone().into_any());
-        let text = self.text_of(value, |value| native::format(value, &spec));
-        self.machine.spec = before;
-        text
-    }
-
-    fn unpack_onto(&mut self, frame: &mut Frame<'py>, at: &Instruction, items: Vec<Value<'py>>) -> Eval<()> {
-        let argument = at.argument as usize;
-        if at.act == Act::Unpack {
-            if items.len() != argument {
-                let what = if items.len() > argument {
-                    format!("too many values to unpack (expected {argument})")
-                } else {
-                    format!("not enough values to unpack (expected {argument}, got {})", items.len())
-                };
-                return Err(PyValueError::new_err(what).into());
-            }
-            items.into_iter().rev().for_each(|item| frame.push(item));
-            return Ok(());
-        }
-        let (n_before, n_after) = (argument & 255, argument >> 8);
-        if items.len() < n_before + n_after {
-            let what = format!(
-                "not enough values to unpack (expected at least {}, got {})",
-                n_before + n_after,
-                items.len()
-            );
-            return Err(PyValueError::new_err(what).into());
-        }
-        let n_rest = items.len() - n_before - n_after;
-        let rest = self.new_list(items[n_before..n_before + n_rest].to_vec())?;
-        items[n_before + n_rest..].iter().rev().for_each(|item| frame.push(item.clone()));
-        frame.push(rest);
-        items[..n_before].iter().rev().for_each(|item| frame.push(item.clone()));
-        Ok(())
-    }
-
-    fn make_function(&mut self, frame: &mut Frame<'py>, flags: u32) -> Eval<Value<'py>> {
-        let code = frame.pop()?;
-        let functions = self.facts.world.function.bind(self.py).clone();
-        if !instructions::is_code(&code) {
-            return Err(broken());
-        }
-        let is_old = minor_version(self.py) < 13;
-        let mut take = |bit: u32| -> Eval<Option<Value<'py>>> {
-            if is_old && flags & bit != 0 { frame.pop().map(Some) } else { Ok(None) }
-        };
-        let closure = take(8)?;
-        take(4)?;
-        let keyword_defaults = take(2)?;
-        let defaults = take(1)?;
-        let n_free = code.getattr("co_freevars")?.len()?;
-        if closure.is_none() && n_free > 0 {
-            // 3.13 sets the closure afterwards: until then the code itself stands for the function.
-            return Ok(code);
-        }
-        let function = functions.call1((code, &frame.globals, self.py.None(), defaults, closure))?;
-        if let Some(defaults) = keyword_defaults {
-            function.setattr("__kwdefaults__", defaults)?;
-        }
-        self.note_fresh(&function);
-        Ok(function)
-    }
-
-    /// `SET_FUNCTION_ATTRIBUTE` of 3.13.
-    fn with_attribute(
-        &mut self,
-        frame: &Frame<'py>,
-        function: &Value<'py>,
-        which: u32,
-        value: Value<'py>,
-    ) -> Eval<Value<'py>> {
-        if which == 8 && instructions::is_code(function) {
-            let functions = self.facts.world.function.bind(self.py).clone();
-            let none = self.py.None();
-            let function = functions.call1((function, &frame.globals, &none, &none, value))?;
-            self.note_fresh(&function);
-            return Ok(function);
-        }
-        match which {
-            1 if !instructions::is_code(function) => function.setattr("__defaults__", value)?,
-            2 if !instructions::is_code(function) => function.setattr("__kwdefaults__", value)?,
-            4 => {}
-            _ => return Err(impure("makes a function with a closure and defaults")),
-        }
-        Ok(function.clone())
-    }
-
-    fn is_caught(&mut self, error: &Value<'py>, class: &Value<'py>) -> Eval<bool> {
-        if let Ok(classes) = class.cast_exact::<PyTuple>() {
-            for class in classes.iter() {
-                if self.is_caught(error, &class)? {
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
-        }
-        let is_exception = class
-            .cast::<PyType>()
-            .is_ok_and(|class| native::is_subtype(class.as_any(), self.py.get_type::<PyBaseException>().as_any()));
-        if !is_exception {
-            let message = "catching classes that do not inherit from BaseException is not allowed";
-            return Err(PyTypeError::new_err(message).into());
-        }
-        Ok(native::is_subtype(error.get_type().as_any(), class))
-    }
-
-    /// The exception of `raise`, on its way.
-    fn raised(&mut self, frame: &mut Frame<'py>, argument: u32) -> Eval<Stop> {
-        let py = self.py;
-        if argument == 0 {
-            return Ok(match &frame.handled {
-                Some(error) => PyErr::from_value(error.clone()).into(),
-                None => PyRuntimeError::new_err("No active exception to reraise").into(),
-            });
-        }
-        let cause = if argument == 2 { Some(frame.pop()?) } else { None };
-        let raised = frame.pop()?;
-        let error = self.raisable(raised)?;
-        if let Some(cause) = cause {
-            let cause = if cause.is_none() { None } else { Some(PyErr::from_value(self.raisable(cause)?)) };
-            PyErr::from_value(error.clone()).set_cause(py, cause);
-        }
-        Ok(PyErr::from_value(error).into())
-    }
-
-    /// An exception that the call itself has made.
-    fn raisable(&mut self, raised: Value<'py>) -> Eval<Value<'py>> {
-        let error = if raised.cast::<PyType>().is_ok() {
-            let name = self.callable_name(&raised);
-            self.call_object(&raised, Values::of(Vec::new()), &name)?
-        } else {
-            raised
-        };
-        if error.cast::<PyBaseException>().is_err() {
-            return Err(PyTypeError::new_err("exceptions must derive from BaseException").into());
-        }
-        if !self.is_fresh(&error) {
-            return Err(impure("raises an exception that exists already"));
-        }
-        Ok(error)
-    }
 }
 
 /// Behind the instructions that end a `for` loop whose iterator is exhausted.
 fn behind_loop(routine: &Routine, instruction: &Instruction) -> u32 {
     let target = instruction.target();
-    let Some(index) = routine.index_at(target) else { return target };
-    let Some(end) = routine.instructions.get(index).filter(|end| end.act == Act::EndFor) else { return target };
+    let Some(index) = routine.index_at(target) else {
+        return target;
+    };
+    let Some(end) = routine
+        .instructions
+        .get(index)
+        .filter(|end| end.act == Act::EndFor)
+    else {
+        return target;
+    };
     match routine.instructions.get(index + 1) {
         // 3.13 ends the loop by END_FOR and POP_TOP, 3.12 by END_FOR alone, which pops both.
         Some(pop) if pop.act == Act::PopTop && routine.has_pop_behind_loops => pop.next,

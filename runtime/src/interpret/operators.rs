@@ -52,10 +52,10 @@ impl<'py> Interpreter<'_, 'py> {
             }
         }
         if left_kind == Kind::Other {
-            self.vet_shallow(left, forward(op))?;
+            self.opposite(vec![right.clone()], |this| this.vet_shallow(left, forward(op)))?;
         }
         if right_kind == Kind::Other {
-            self.vet_shallow(right, reflected(op))?;
+            self.opposite(vec![left.clone()], |this| this.vet_shallow(right, reflected(op)))?;
         }
         if left_kind == Kind::Class || right_kind == Kind::Class {
             // `int | None`; a metaclass of the program may define it.
@@ -279,7 +279,9 @@ impl<'py> Interpreter<'_, 'py> {
             Kind::Other => {
                 let facts = self.facts.of(container)?;
                 if self.facts.lookup(&facts, "__contains__")?.is_some() {
-                    self.vet_shallow(container, &["__contains__"])?;
+                    self.opposite(vec![value.clone()], |this| {
+                        this.vet_shallow(container, &["__contains__"])
+                    })?;
                     self.vet(value, ANYTHING)?;
                     self.vet(container, HASH)?;
                     return Ok(container.contains(value)?);

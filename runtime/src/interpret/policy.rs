@@ -23,6 +23,11 @@ pub(crate) enum Decision {
 }
 
 impl Decision {
+    /// Whether nothing is left to be shown.
+    pub(crate) fn is_settled(&self) -> bool {
+        !matches!(self, Self::Prove)
+    }
+
     /// The refusal of any call of the program's code.
     pub(crate) fn refuse_program_call(path: &str) -> Self {
         Self::Refuse {

@@ -236,7 +236,10 @@ impl<'py> Interpreter<'_, 'py> {
         if self.facts.module_name(&class) == "builtins" && NATIVE.contains(&name.as_str()) {
             return Ok(());
         }
-        Err(unproven(path, &format!("it gives a `{name}`, not an iterator over a container")))
+        Err(unproven(
+            path,
+            &format!("it gives a `{name}`, not an iterator over a container"),
+        ))
     }
 
     /// Does something of which it is known what the special methods' other operand may be.

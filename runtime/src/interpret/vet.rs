@@ -247,7 +247,11 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// The values inside an object of an unknown type that its C methods may reach.
-    pub(super) fn inner_values(&self, object: &Bound<'py, PyAny>, asks_fields: bool) -> Vec<Bound<'py, PyAny>> {
+    pub(super) fn inner_values(
+        &self,
+        object: &Bound<'py, PyAny>,
+        asks_fields: bool,
+    ) -> Vec<Bound<'py, PyAny>> {
         if let Ok(list) = object.cast::<PyList>() {
             return list.get_slice(0, list.len()).iter().collect();
         }

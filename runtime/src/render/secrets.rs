@@ -29,16 +29,24 @@ impl Secrets {
         }
         let mut left = MAX_VALUES;
         for namespace in ["f_locals", "f_globals"] {
-            let Ok(namespace) = frame.getattr(namespace) else { continue };
+            let Ok(namespace) = frame.getattr(namespace) else {
+                continue;
+            };
             let dict = namespace.cast_into::<PyDict>().or_else(|error| {
                 // From 3.13 on a function's variables come as a proxy, whose copy is a dict.
-                error.into_inner().call_method0("copy")?.cast_into::<PyDict>().map_err(PyErr::from)
+                error
+                    .into_inner()
+                    .call_method0("copy")?
+                    .cast_into::<PyDict>()
+                    .map_err(PyErr::from)
             });
             if let Ok(dict) = dict {
                 found.collect(&dict, 1, &mut left);
             }
         }
-        found.texts.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
+        found
+            .texts
+            .sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
         found.texts.dedup();
         found
     }
@@ -47,11 +55,20 @@ impl Secrets {
         for (key, value) in dict.iter() {
             let Some(rest) = left.checked_sub(1) else { return };
             *left = rest;
-            let Ok(name) = key.cast_exact::<PyString>().map(|name| name.to_string_lossy().into_owned()) else { continue };
+            let Ok(name) = key
+                .cast_exact::<PyString>()
+                .map(|name| name.to_string_lossy().into_owned())
+            else {
+                continue;
+            };
             if let Ok(text) = value.cast_exact::<PyString>() {
                 self.note(&name, &text.to_string_lossy());
             } else if depth > 0 {
-                let inside = value.cast_exact::<PyDict>().cloned().ok().or_else(|| instance_dict(&value));
+                let inside = value
+                    .cast_exact::<PyDict>()
+                    .cloned()
+                    .ok()
+                    .or_else(|| instance_dict(&value));
                 if let Some(inside) = inside {
                     self.collect(&inside, depth - 1, left);
                 }
