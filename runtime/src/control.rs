@@ -288,7 +288,7 @@ impl Reader<'_> {
                 self.suite(&repeat.orelse, around);
             }
             Stmt::With(with) => {
-                self.suite(&with.body, &around.with(Block::With(line), Next::EndOfWith(line)))
+                self.suite(&with.body, &around.with(Block::With(line), Next::EndOfWith(line)));
             }
             Stmt::Match(choice) => {
                 for case in &choice.cases {

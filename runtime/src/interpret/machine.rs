@@ -267,6 +267,7 @@ impl<'py> Interpreter<'_, 'py> {
             }
         }
         if let Ok(defaults) = function.getattr("__kwdefaults__")?.cast_into::<PyDict>() {
+            #[expect(clippy::needless_range_loop, reason = "the index also names the parameter")]
             for at in n_positional..n_named {
                 if slots[at].is_none() {
                     slots[at] = defaults.get_item(&routine.code.locals[at])?;
