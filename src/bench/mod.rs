@@ -1,6 +1,7 @@
-//! The benchmarks: real crashes and their heals, and decisions to pause.
+//! The benchmarks: real crashes and their heals, decisions to pause, and HealCore.
 
 mod environment;
+mod healcore;
 mod healing;
 mod instance;
 mod parallel;
@@ -12,6 +13,7 @@ mod score;
 mod trial;
 
 pub(crate) use environment::Interpreters;
+pub(crate) use healcore::{Engine, healcore_json, healcore_text, measure, read_heals};
 pub(crate) use instance::{read_all, read_plan};
 pub(crate) use parallel::in_parallel;
 pub(crate) use pause::{Outcome, pause_json, pause_text, read_rows};

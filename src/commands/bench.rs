@@ -1,6 +1,7 @@
 //! `healmcp bench`: what healmcp is measured by.
 
 mod crashes;
+mod healcore;
 mod pause;
 
 use std::collections::HashMap;
@@ -25,12 +26,14 @@ pub(crate) struct Args {
 enum Kind {
     Crashes(crashes::Args),
     Pause(pause::Args),
+    Healcore(healcore::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {
     match &args.kind {
         Kind::Crashes(args) => crashes::run(args),
         Kind::Pause(args) => pause::run(args),
+        Kind::Healcore(args) => healcore::run(args),
     }
 }
 
