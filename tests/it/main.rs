@@ -15,5 +15,6 @@ mod faults;
 mod guard;
 mod journal;
 mod mcp;
+mod purity;
 mod resume;
 mod transparent;

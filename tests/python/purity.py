@@ -14,7 +14,10 @@ import pathlib
 import sys
 import types
 
-GUARD = json.dumps({"protected": [{"op": "purity_program.charge"}]})
+GUARD = json.dumps({
+    "protected": [{"op": "purity_program.charge"}],
+    "pure": [{"op": "purity_program.trusted_by_configuration"}],
+})
 HERE = pathlib.Path(__file__).parent
 
 ALLOWED = """
@@ -83,6 +86,7 @@ derived.parts()
 derived["k"]
 derived["missing"]
 "k" in derived
+long_dict["a"]
 len(derived)
 list(derived)
 Derived("n").extra
@@ -120,6 +124,12 @@ own_copy([3, 1, 2])
 any_big(orders)
 marked_safe()
 clamp()
+nested_any([[0, 1], [0]])
+own_table([("a", 1), ("b", 2), ("a", 3)])
+own_object(1)
+quotient(1, 0)
+chained(2)
+color_of("green")
 lengths(["ab", "", "c"])
 nothing()
 """.strip().splitlines()
@@ -187,6 +197,33 @@ holder.call() | changes a `list`
 loud_attr.x | changes a `list`
 loud_access.x | changes a `list`
 with_descriptor.field | changes a `list`
+new_in_dict() | writes `.n`
+new_compared() | changes a `list`
+late_generator() | while a generator is open
+kept_generator() | keeps a generator
+generator_over_iterator() | generator over an iterator
+late_map() | while a generator is open
+group() | group of exceptions
+identity_of_new() | calls `id()`
+own_super(derived) |
+class_attribute(derived) | writes `.label`
+default_of(mutable_default) | HC801
+closure_of(counter) | HC801
+written_through_memory(order.lines) | memoryview
+by_operator(order.lines) | imports
+by_unbound(order.lines) | changes a `list` by `append`
+by_method_object(order.lines) | changes a `list` by `append`
+by_dunder(order.lines) | HC801
+by_iadd(order.lines) | HC801
+by_star([1]) | changes a `list` by `append`
+by_walrus() | changes a `list` by `append`
+by_match(CACHE) | `match`
+by_del(order.lines) | deletes an item
+by_assert(1) | changes a `list` by `append`
+by_condition(1) | changes a `list` by `append`
+by_slice(1) | changes a `list` by `append`
+by_format(1) | changes a `list` by `append`
+by_sort(order.lines) | changes a `list` by `sort`
 write_global() | writes the global `COUNT`
 append_global(1) | changes a `list` by `append`
 item_of_global() | writes an item
@@ -248,6 +285,24 @@ charge(1) | HG201
 refund(1) | HG201
 marked_never() | code of the program
 """.strip().splitlines()
+
+
+# Heals whose writes change what the program's special methods give, and what they then give.
+HEALS = [
+    ("cells[other_key] = 5", "[cells[ColumnKey('b')], cells[key], len(cells)]"),
+    ("for n in range(3):\n    cells.setdefault(other_key, n)", "cells[other_key]"),
+    ("x = key in cells\nkey.value = 'q'", "[key in {other_key: 1}, ColumnKey('q') == key]"),
+    ("x = other_key in cells\nother_key.value = 'a'", "[other_key in cells, cells[other_key]]"),
+    ("x = [salted in by_salt, salted in by_salt]\nsalted.values.append(3)\nsalted.values[0] = 2", "salted in by_salt"),
+    ("x = salted in by_salt\nsalted.values[0] = 2", "[salted in by_salt, by_salt[salted]]"),
+    ("del cells[key]\ncells[other_key] = 7", "[key in cells, other_key in cells]"),
+    ("cells.pop(key)\ncells[ColumnKey('a')] = 8", "cells[key]"),
+    ("price.amount = 1", "[price == cheap, {cheap: 2}[price]]"),
+    ("order.lines.append(4)", "order.total()"),
+    ("orders.append(Order(9, 1.0, [50]))", "[any_big(orders), orders[-1].number]"),
+    ("seen = {Money(1): 1, Money(2): 2}\nseen[Money(2)] += 5", "[seen[Money(2)], len(seen)]"),
+    ("made = Order(3)\nmade.price = 4.0\nmade.lines.append(2)", "made.total()"),
+]
 
 
 def load(path):
@@ -369,10 +424,25 @@ def main():
             text = json.dumps(answer, ensure_ascii=False)
             if answer["outcome"] != "error" or answer["kind"] not in ("refused", "limit"):
                 fault(how, expression, f"was not refused: {answer}")
+            elif not answer["rule"].startswith(("HC801", "HC803", "HC807", "HC9", "HG201")):
+                fault(how, expression, f"refused by another rule: {answer}")
             elif part.replace('"', '\\"') not in text:
                 fault(how, expression, f"refused otherwise: {answer['message']}")
             if (after := state(module)) != before:
                 fault(how, expression, f"changed the state: {difference(before, after)}")
+        for code_of_heal, expression in HEALS:
+            n_cases += 1
+            module, other = fresh(code), fresh(code)
+            frame = next(keep := module.host())
+            before = state(module)
+            exec(code_of_heal, other.__dict__)
+            expected = repr(eval(expression, other.__dict__))
+            heal = f"{code_of_heal}\nreturn {expression}"
+            answer = json.loads(runtime._probe_run(heal, frame, "rollback", False, GUARD))
+            if answer.get("value") != expected:
+                fault(how, heal, f"{answer} instead of {expected}")
+            if (after := state(module)) != before:
+                fault(how, heal, f"changed the state: {difference(before, after)}")
     print(f"{n_cases} calls, {failures} faults, Python {sys.version_info.major}.{sys.version_info.minor}, {', '.join(codes)}")
     sys.exit(failures > 0)
 

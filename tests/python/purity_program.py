@@ -395,6 +395,67 @@ def nothing():
     pass
 
 
+def nested_any(rows):
+    return [any(cell for cell in row) for row in rows]
+
+
+def own_table(pairs):
+    table = {}
+    for name, value in pairs:
+        table.setdefault(name, []).append(value)
+    table["all"] = [value for values in table.values() for value in values]
+    return table
+
+
+def own_object(value):
+    share = Share(value)
+    share.ratio *= 2
+    setattr(share, "note", "new")
+    return share.percent, share.note
+
+
+def quotient(left, right):
+    try:
+        return left / right
+    except ZeroDivisionError:
+        return None
+
+
+def chained(code):
+    try:
+        fail(code)
+    except AppError:
+        raise KeyError(code) from None
+
+
+def trusted_by_configuration():
+    SEEN.append(1)
+    return len(SEEN)
+
+
+def color_of(text):
+    return {member.name.lower(): member for member in Color}.get(text)
+
+
+class LongDict(dict):
+    def __len__(self):
+        SEEN.append(1)
+        return 0
+
+
+class Salted:
+    """Its hash follows from a list."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __hash__(self):
+        return hash(tuple(self.values))
+
+    def __eq__(self, other):
+        return isinstance(other, Salted) and self.values == other.values
+
+
 # What changes something, or may
 
 SEEN = []
@@ -665,6 +726,127 @@ class OwnClass:
     def __class__(self):
         SEEN.append(1)
         return int
+
+
+def new_in_dict():
+    return {CountingHash(): 1}
+
+
+def new_compared():
+    return CountingHash() == CountingHash()
+
+
+def late_generator():
+    values = [1]
+    generator = (value for value in values)
+    values.append(2)
+    return list(generator)
+
+
+def kept_generator():
+    return [(value for value in [1])]
+
+
+def generator_over_iterator():
+    iterator = iter([1, 2, 3])
+    generator = (value for value in iterator)
+    next(iterator)
+    return list(generator)
+
+
+def late_map():
+    values = [1]
+    numbers = map(abs, values)
+    values.append(2)
+    return list(numbers)
+
+
+def group():
+    raise ExceptionGroup("x", [ValueError()])
+
+
+def identity_of_new():
+    return id(object()) % 2
+
+
+def own_super(value):
+    super(Derived, value).__setattr__("label", "other")
+
+
+def class_attribute(value):
+    type(value).label = "other"
+
+
+def default_of(function):
+    function.__defaults__[0].append(1)
+
+
+def closure_of(function):
+    function.__closure__[0].cell_contents = 5
+
+
+def written_through_memory(values):
+    memoryview(values)[0] = 1
+
+
+def by_operator(values):
+    import operator
+    operator.setitem(values, 0, 1)
+
+
+def by_unbound(values):
+    list.append(values, 1)
+
+
+def by_method_object(values):
+    add = values.append
+    add(1)
+
+
+def by_dunder(values):
+    values.__setitem__(0, 1)
+
+
+def by_iadd(values):
+    values.__iadd__([1])
+
+
+def by_star(values):
+    return {**{}, "seen": append_global(*values)}
+
+
+def by_walrus():
+    return [last := 1, append_global(last)]
+
+
+def by_match(value):
+    match value:
+        case {"a": found}:
+            return found
+
+
+def by_del(values):
+    del values[0]
+
+
+def by_assert(value):
+    assert SEEN.append(value)
+
+
+def by_condition(value):
+    return value and SEEN.append(value)
+
+
+def by_slice(value):
+    return [1, 2][: append_global(value)]
+
+
+def by_format(value):
+    return f"{append_global(value)!r:>{append_global(value)}}"
+
+
+def by_sort(values):
+    return list(reversed(values.sort() or []))
 
 
 def write_global():
@@ -979,6 +1161,9 @@ order = orders[0]
 point = Point(1, 2)
 pair = Pair(1, "x")
 typed = Typed(1)
+salted, unsalted = Salted([1]), Salted([2])
+by_salt = {unsalted: "two"}
+long_dict = LongDict(a=1)
 derived = Derived("d", {"k": "v"})
 fallback = Fallback({"color": "red"})
 share = Share(0.5)

@@ -319,6 +319,7 @@ impl<'py> Interpreter<'_, 'py> {
         text: &str,
     ) -> Eval<()> {
         let place = format!("{text}.{name}");
+        self.forget_hashes();
         self.may_write(&format!("`{place} = …`"))?;
         if tables::attribute_fault(name).is_some() {
             return Err(Stop::refused(

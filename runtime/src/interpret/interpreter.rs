@@ -76,8 +76,17 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     }
 
     /// What the policy says of a call.
-    pub(super) fn decision(&self, callable: &Bound<'py, PyAny>, path: &str) -> Decision {
-        self.policy.program_call(callable, path)
+    pub(super) fn decision(&mut self, callable: &Bound<'py, PyAny>, path: &str) -> Decision {
+        let address = callable.as_ptr() as usize;
+        if self.machine.followed.contains_key(&address) {
+            return Decision::Prove;
+        }
+        let decision = self.policy.program_call(callable, path);
+        if matches!(decision, Decision::Prove) {
+            // Nothing that a heal may write changes what the policy says of the object.
+            self.machine.followed.insert(address, callable.clone());
+        }
+        decision
     }
 
     /// What was known of the state is not sure any more.
@@ -85,6 +94,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         self.names.forget();
         self.facts.forget();
         self.plain_keys.clear();
+        self.forget_hashes();
     }
 
     /// Asks the policy whether CPython may run code of the program, unseen.

@@ -364,6 +364,7 @@ impl<'py> Interpreter<'_, 'py> {
     /// The keys of a container have changed in a way that is not followed.
     pub(super) fn forget_keys(&mut self, container: &Bound<'py, PyAny>) {
         self.plain_keys.remove(&(container.as_ptr() as usize));
+        self.machine.tables.remove(&(container.as_ptr() as usize));
     }
 
     fn tell_item(

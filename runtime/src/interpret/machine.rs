@@ -116,6 +116,9 @@ fn broken() -> Stop {
 
 const HELP: &str = "read attributes that are plain values, or write the value that it would give";
 
+/// The newest minor version whose bytecode is understood.
+const NEWEST: u8 = 13;
+
 /// A refusal of what an instruction does; its place is added on the way out.
 pub(super) fn impure(what: impl Into<String>) -> Stop {
     Stop::refused(IMPURE, what, HELP)
@@ -133,6 +136,9 @@ impl<'py> Interpreter<'_, 'py> {
                 format!("more than {MAX_DEPTH} calls of the program in one another"),
                 HELP,
             ));
+        }
+        if minor_version(self.py) > NEWEST {
+            return Err(impure("has the bytecode of a Python that is not followed"));
         }
         let routine = self.routine(function)?;
         let is_expression = routine.name == "<genexpr>";
@@ -263,7 +269,10 @@ impl<'py> Interpreter<'_, 'py> {
         if let Ok(defaults) = function.getattr("__defaults__")?.cast_into::<PyTuple>() {
             let first = n_positional.saturating_sub(defaults.len());
             for (at, value) in (first..n_positional).zip(defaults.iter()) {
-                slots[at].get_or_insert(value);
+                if slots[at].is_none() {
+                    self.note_read(&value)?;
+                    slots[at] = Some(value);
+                }
             }
         }
         if let Ok(defaults) = function.getattr("__kwdefaults__")?.cast_into::<PyDict>() {
@@ -271,6 +280,7 @@ impl<'py> Interpreter<'_, 'py> {
             for at in n_positional..n_named {
                 if slots[at].is_none() {
                     slots[at] = defaults.get_item(&routine.code.locals[at])?;
+                    slots[at].as_ref().map_or(Ok(()), |value| self.note_read(value))?;
                 }
             }
         }
@@ -498,6 +508,7 @@ impl<'py> Interpreter<'_, 'py> {
                          enclosing scope"
                     ))
                 })?;
+                self.note_read(&value)?;
                 frame.push(value);
             }
             Act::StoreDeref => {
@@ -518,6 +529,7 @@ impl<'py> Interpreter<'_, 'py> {
                 };
                 let value =
                     value.ok_or_else(|| PyNameError::new_err(format!("name '{name}' is not defined")))?;
+                self.note_read(&value)?;
                 self.push_callable(frame, value, argument & 1 != 0);
             }
             Act::LoadAttr | Act::LoadMethod => {
@@ -525,6 +537,7 @@ impl<'py> Interpreter<'_, 'py> {
                 let has_flag = instruction.act == Act::LoadAttr && minor_version(py) >= 12;
                 let name = frame.name(if has_flag { argument >> 1 } else { argument })?;
                 let value = self.load_attribute(&object, &name)?;
+                self.note_read(&value)?;
                 let is_method = instruction.act == Act::LoadMethod || has_flag && argument & 1 != 0;
                 self.push_callable(frame, value, is_method);
             }
@@ -537,6 +550,7 @@ impl<'py> Interpreter<'_, 'py> {
                 }
                 let name = frame.name(argument >> 2)?;
                 let value = self.super_attribute(&class, &object, &name)?;
+                self.note_read(&value)?;
                 self.push_callable(frame, value, argument & 1 != 0);
             }
             Act::StoreAttr => {

@@ -9,6 +9,7 @@ mod callee;
 mod calls;
 mod expressions;
 mod guards;
+mod instances;
 mod instructions;
 mod interpreter;
 mod items;

@@ -127,7 +127,7 @@ impl<'py> Interpreter<'_, 'py> {
         self.save(left, place)?;
         let value = native::in_place(op, left, &right)?;
         self.meter.created(&value)?;
-        self.plain_keys.remove(&(left.as_ptr() as usize));
+        self.forget_keys(left);
         self.told_mutation(left, place, old);
         self.journal.wrote(place, left);
         Ok(value)

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use healcore::tables::Member;
 use pyo3::prelude::*;
 
 use super::calls::Values;
@@ -18,7 +19,7 @@ use super::instructions::Routine;
 use super::interpreter::{Interpreter, Mode};
 use super::policy::Decision;
 use super::replay::Replay;
-use super::stop::{Eval, Stop, rule};
+use super::stop::{Eval, HealErrorKind, Stop, rule};
 use super::vet::{EQUAL, HASH, Specials};
 use super::world::Kind;
 
@@ -41,6 +42,16 @@ pub(super) struct Machine<'py> {
     pub(super) waiting: Vec<Bound<'py, Replay>>,
     /// The iterator that was begun last.
     pub(super) begun: Option<Bound<'py, PyAny>>,
+    /// Callables that the policy wants followed, by address.
+    pub(super) followed: HashMap<usize, Bound<'py, PyAny>>,
+    /// What functions and classes are among the listed ones, by address.
+    pub(super) listed: HashMap<usize, (Bound<'py, PyAny>, Option<&'static Member>)>,
+    /// Hashes that follow from attributes alone, by the object's address; they hold until an attribute is written.
+    pub(super) hashes: HashMap<usize, (Bound<'py, PyAny>, isize)>,
+    /// Containers all of whose keys have such hashes, or plain ones, by address.
+    pub(super) tables: HashMap<usize, Table<'py>>,
+    /// Whether the call that is followed has read no value that can change but attributes.
+    pub(super) reads_attributes_only: bool,
     /// Code that was read.
     pub(super) routines: HashMap<usize, Rc<Routine>>,
     /// The other operands that a special method may get; nothing where they are not known.
@@ -49,6 +60,13 @@ pub(super) struct Machine<'py> {
     pub(super) spec: Option<Bound<'py, PyAny>>,
     /// How many special methods of the program were followed.
     pub(super) n_proofs: usize,
+}
+
+/// The keys of a container by their hashes.
+pub(super) struct Table<'py> {
+    _container: Bound<'py, PyAny>,
+    length: usize,
+    keys: HashMap<isize, Vec<Bound<'py, PyAny>>>,
 }
 
 /// Special methods that get nothing but the object itself.
@@ -148,6 +166,7 @@ impl<'py> Interpreter<'_, 'py> {
         self.machine.spec = spec;
         self.machine.opposite = opposite;
         self.mode = mode;
+        let value = value.map_err(|stop| self.named(stop, path));
         if is_outermost {
             self.machine.supers.clear();
             self.machine.fresh.clear();
@@ -155,6 +174,21 @@ impl<'py> Interpreter<'_, 'py> {
             self.machine.begun = None;
         }
         value
+    }
+
+    /// Says of a refusal without a place, such as that of a class, which call it was.
+    fn named(&self, stop: Stop, path: &str) -> Stop {
+        if stop.exception().is_some() {
+            return stop;
+        }
+        let error = stop.into_error(self.py);
+        match &error.kind {
+            HealErrorKind::Refused { rule } if rule == rule::PROGRAM_CALL || rule.starts_with("HG") => {
+                Stop::refused(rule, error.message, error.hint)
+            }
+            HealErrorKind::Limit { rule } => Stop::limit(rule, error.message, error.hint),
+            _ => unproven(path, &format!("it {}", error.message)),
+        }
     }
 
     /// Makes sure that CPython may call a special method of the program with an object.
@@ -174,6 +208,9 @@ impl<'py> Interpreter<'_, 'py> {
             Decision::Prove => {}
         }
         self.machine.n_proofs += 1;
+        if name == "__hash__" {
+            return self.prove_hash(object, method, path);
+        }
         if UNARY.contains(&name) {
             let value = self.rehearse(method, vec![object.clone()], path)?;
             return match value {
@@ -194,6 +231,85 @@ impl<'py> Interpreter<'_, 'py> {
             self.rehearse(method, vec![object.clone(), other.clone()], path)?;
         }
         Ok(())
+    }
+
+    fn prove_hash(&mut self, object: &Bound<'py, PyAny>, method: &Bound<'py, PyAny>, path: &str) -> Eval<()> {
+        let address = object.as_ptr() as usize;
+        if self.machine.hashes.contains_key(&address) {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.machine.reads_attributes_only, true);
+        let value = self.rehearse(method, vec![object.clone()], path);
+        let is_lasting = std::mem::replace(&mut self.machine.reads_attributes_only, before);
+        self.machine.reads_attributes_only &= is_lasting;
+        if value?.is_some()
+            && is_lasting
+            && self.inner_values(object, false).is_empty()
+            && let Ok(hash) = object.hash()
+        {
+            self.machine.hashes.insert(address, (object.clone(), hash));
+        }
+        Ok(())
+    }
+
+    /// Notes a value that a followed call has found somewhere.
+    pub(super) fn note_read(&mut self, value: &Bound<'py, PyAny>) -> Eval<()> {
+        let is_lasting = matches!(self.facts.kind(value)?, Kind::Atom | Kind::Class | Kind::Module);
+        self.machine.reads_attributes_only &= is_lasting;
+        Ok(())
+    }
+
+    /// An attribute was written, or the program has run: hashes may be others now.
+    pub(super) fn forget_hashes(&mut self) {
+        self.machine.hashes.clear();
+        self.machine.tables.clear();
+    }
+
+    /// The keys with the hash of a key, where the container's are known.
+    pub(super) fn keys_like(
+        &self,
+        key: &Bound<'py, PyAny>,
+        container: usize,
+        length: usize,
+    ) -> Eval<Option<Vec<Bound<'py, PyAny>>>> {
+        let table = self.machine.tables.get(&container);
+        let Some(table) = table.filter(|table| table.length == length) else {
+            return Ok(None);
+        };
+        // What has no hash meets no key.
+        let same = self.hash_of(key).ok().and_then(|hash| table.keys.get(&hash));
+        Ok(Some(same.cloned().unwrap_or_default()))
+    }
+
+    /// Remembers the keys of a container, where their hashes last.
+    pub(super) fn note_keys(
+        &mut self,
+        container: &Bound<'py, PyAny>,
+        keys: Vec<Bound<'py, PyAny>>,
+    ) -> Eval<()> {
+        let length = keys.len();
+        let mut table: HashMap<isize, Vec<Bound<'py, PyAny>>> = HashMap::new();
+        for key in keys {
+            let is_known = self.machine.hashes.contains_key(&(key.as_ptr() as usize));
+            if !is_known && self.facts.kind(&key)? != Kind::Atom {
+                return Ok(());
+            }
+            table.entry(self.hash_of(&key)?).or_default().push(key);
+        }
+        let table = Table {
+            _container: container.clone(),
+            length,
+            keys: table,
+        };
+        self.machine.tables.insert(container.as_ptr() as usize, table);
+        Ok(())
+    }
+
+    fn hash_of(&self, object: &Bound<'py, PyAny>) -> PyResult<isize> {
+        match self.machine.hashes.get(&(object.as_ptr() as usize)) {
+            Some((_, hash)) => Ok(*hash),
+            None => object.hash(),
+        }
     }
 
     /// Follows a call that CPython is going to make itself; an exception is one that it will raise again.
@@ -297,10 +413,11 @@ impl<'py> Interpreter<'_, 'py> {
         keys: &[Bound<'py, PyAny>],
     ) -> Eval<()> {
         // CPython compares keys only where the hashes are equal.
-        let Ok(hash) = key.hash() else { return Ok(()) };
+        let Ok(hash) = self.hash_of(key) else {
+            return Ok(());
+        };
         for other in keys {
-            self.meter.step()?;
-            if other.is(key) || other.hash().is_ok_and(|other| other != hash) {
+            if other.is(key) || self.hash_of(other).is_ok_and(|other| other != hash) {
                 continue;
             }
             self.opposite_of(&[key], |this| this.vet(other, EQUAL))?;

@@ -330,7 +330,14 @@ impl<'py> Interpreter<'_, 'py> {
         let key_is_plain = self.machine.n_proofs == n_proofs;
         // A key of the program with the same hash would be asked whether it is equal.
         let identity = container.as_ptr() as usize;
-        let length = container.len().unwrap_or(0);
+        // Past a `__len__` of the program.
+        let length = match container.cast::<PyDict>() {
+            Ok(dict) => dict.len(),
+            Err(_) => native::set_len(container).unwrap_or(0),
+        };
+        if let Some(keys) = self.keys_like(key, identity, length)? {
+            return self.vet_program_key(key, &keys);
+        }
         if self
             .plain_keys
             .get(&identity)
@@ -354,7 +361,8 @@ impl<'py> Interpreter<'_, 'py> {
         }
         if self.machine.n_proofs != n_proofs {
             self.plain_keys.remove(&identity);
-            return self.vet_program_key(key, &keys);
+            self.vet_program_key(key, &keys)?;
+            return self.note_keys(container, keys);
         }
         self.plain_keys.insert(identity, (container.clone(), length));
         Ok(())

@@ -124,6 +124,9 @@ impl<'py> Interpreter<'_, 'py> {
         right: Value<'py>,
     ) -> Eval<Value<'py>> {
         const IN_PLACE: u32 = 13;
+        if argument >= 2 * IN_PLACE {
+            return Err(broken());
+        }
         let op = match argument % IN_PLACE {
             0 => BinaryOp::Add,
             1 => BinaryOp::BitAnd,
