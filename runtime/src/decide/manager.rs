@@ -17,22 +17,34 @@ use crate::layout::Layout;
 ///
 /// `region` is the region that led to the handler with `WITH_EXCEPT_START`.
 pub(super) fn swallows(follower: &mut Follower<'_, '_>, region: &Region) -> Option<bool> {
-    let exit = exit_on_stack(follower.frame, follower.code, region)?;
-    let manager = exit.getattr("__self__").ok()?;
+    let manager = manager_on_stack(follower.frame, follower.code, region)?;
     manager_swallows(follower, &manager)
 }
 
-/// Reads the bound `__exit__` from the stack of the frame.
-fn exit_on_stack<'py>(frame: &Bound<'py, PyAny>, code: &Code, region: &Region) -> Option<Bound<'py, PyAny>> {
-    let py = frame.py();
-    let layout = Layout::of(py)?;
-    // 3.14 keeps the function and `self` apart; before, one bound method lies on top.
-    let below_top = if minor_version(py) >= 14 { 2 } else { 1 };
-    let depth = (region.depth as usize).checked_sub(below_top)?;
+/// Reads the manager from the stack of the frame, where its `__exit__` waits to be called.
+fn manager_on_stack<'py>(frame: &Bound<'py, PyAny>, code: &Code, region: &Region) -> Option<Bound<'py, PyAny>> {
+    let layout = Layout::of(frame.py())?;
     // The handler's region says how deep the stack is while the block runs.
-    // SAFETY: the frame is alive and executes within the region, so its stack holds at least `depth` values.
-    let exit = unsafe { layout.stack_value(frame, code.locals.len(), depth) }?;
-    is_callable_of_a_manager(&exit).then_some(exit)
+    let from_top = |place: usize| {
+        let depth = (region.depth as usize).checked_sub(place)?;
+        // SAFETY: the frame is alive and executes within the region, so its stack holds at least `depth` values.
+        unsafe { layout.stack_value(frame, code.locals.len(), depth) }
+    };
+    // 3.14 keeps a plain function and `self` apart; everything else is one bound method.
+    let exit = if minor_version(frame.py()) >= 14 {
+        match from_top(1) {
+            Some(manager) => {
+                let function = from_top(2)?;
+                let named = function.get_type().name().ok()?;
+                let known = ["function", "method_descriptor", "wrapper_descriptor"];
+                return known.iter().any(|name| named == *name).then_some(manager);
+            }
+            None => from_top(2)?,
+        }
+    } else {
+        from_top(1)?
+    };
+    is_callable_of_a_manager(&exit).then(|| exit.getattr("__self__").ok())?
 }
 
 /// A sanity check of what was read: a bound method or a builtin one.
