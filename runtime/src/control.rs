@@ -162,6 +162,17 @@ impl Control {
             .find(|statement| statement.line == line && statement.first_on_line)
     }
 
+    /// How many statements stand around one, and how many of them within the loop at a line.
+    pub(crate) fn n_around(&self, inner: &Statement, header: u32) -> (usize, usize) {
+        let around = self.statements.iter().filter(|outer| {
+            outer.start <= inner.start
+                && inner.end <= outer.end
+                && (outer.start, outer.end) != (inner.start, inner.end)
+        });
+        let lines: Vec<u32> = around.map(|outer| outer.line).collect();
+        (lines.len(), lines.iter().filter(|line| **line > header).count())
+    }
+
     /// The last statement in the body of the loop at a line.
     pub(crate) fn last_of_loop(&self, line: u32) -> Option<&Statement> {
         let ends_round = |statement: &&Statement| {

@@ -4,10 +4,13 @@
 //! start of what the handler covers), and the handler's end tells what follows it. A line number alone is not
 //! enough: a statement of several lines comes back to its first line in the middle of its work.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
 use crate::compile::RETURN_LINE;
 use crate::decide::{Code, Op};
+use crate::exception_table::covering;
 
 /// A statement with a handler of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +25,13 @@ pub(crate) struct Landing {
     pub(crate) end: u32,
     /// How many values the blocks around the statement keep on the stack.
     pub(crate) depth: u32,
+    /// The first instruction of our handler.
+    handler: u32,
 }
 
 /// All statements of one code object that a jump can land on.
 pub(crate) struct Landings {
+    code: Arc<Code>,
     landings: Vec<Landing>,
     /// The `return HOOK.value` of a function.
     pub(crate) epilogue: Option<u32>,
@@ -71,6 +77,7 @@ impl Landings {
                 line: line_of(first.start).unwrap_or(0),
                 end: end.offset,
                 depth: first.depth,
+                handler,
             });
         }
         landings.sort_by_key(|landing| landing.start);
@@ -78,12 +85,31 @@ impl Landings {
             .iter()
             .find(|range| range.2 == Some(RETURN_LINE as u32))
             .map(|range| range.0);
-        Ok(Self { landings, epilogue })
+        Ok(Self {
+            code,
+            landings,
+            epilogue,
+        })
     }
 
     /// The statement whose handler asks at this instruction.
     pub(crate) fn at_site(&self, site: u32) -> Option<Landing> {
         self.landings.iter().copied().find(|landing| landing.site == site)
+    }
+
+    /// The statements around one, innermost first: each one's handler covers the handler of the one within.
+    pub(crate) fn around(&self, landing: &Landing) -> Vec<Landing> {
+        let mut around = Vec::new();
+        let mut offset = landing.site;
+        // Handlers cover only what is further in, so there are no more rounds than regions.
+        for _ in 0..self.code.regions.len() {
+            let Some(region) = covering(&self.code.regions, offset) else {
+                break;
+            };
+            offset = region.target;
+            around.extend(self.landings.iter().find(|outer| outer.handler == offset));
+        }
+        around
     }
 
     /// The statement whose first instruction lies within these lines, as far out and as early as possible, under

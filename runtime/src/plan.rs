@@ -258,11 +258,16 @@ impl Plan {
                 hint: "choose next, or raise".to_owned(),
             });
         }
-        let control = self
-            .control
-            .as_ref()
-            .and_then(|control| control.starting_at(header));
-        let landing = control.and_then(|each| self.landings.within_lines(header, each.end_line, here.depth));
+        let control = self.control.as_ref().ok_or_else(|| self.no_landing())?;
+        let around = self.landings.around(&here);
+        let landing = match control.n_around(statement, header) {
+            // The line of a loop's first instruction that can raise may be that of its last statement.
+            (n_around, n_within) if n_around == around.len() => around.get(n_within).copied(),
+            // Blocks that are nested too deep have no handlers of ours.
+            _ => control
+                .starting_at(header)
+                .and_then(|each| self.landings.within_lines(header, each.end_line, here.depth)),
+        };
         landing
             .map(|landing| (header, landing))
             .ok_or_else(|| self.no_landing())

@@ -7,11 +7,19 @@ use pyo3::prelude::*;
 
 use crate::{compile, scope};
 
+/// What the code behind `-c` imports where multiprocessing has written it; 3.14 imports `sys` before it.
+const STARTS: [&str; 2] = [
+    "from multiprocessing.spawn import spawn_main",
+    "from multiprocessing.forkserver import main",
+];
+
 /// Prepares a process that multiprocessing has started; leaves any other alone.
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     let words: Vec<String> = py.import("sys")?.getattr("orig_argv")?.extract()?;
-    // `python -c "from multiprocessing.spawn import spawn_main; …"`, and `…forkserver…`.
-    if !words.iter().any(|word| word.starts_with("from multiprocessing.")) {
+    if !words
+        .iter()
+        .any(|word| STARTS.iter().any(|start| word.contains(start)))
+    {
         return Ok(());
     }
     py.import("runpy")?

@@ -130,3 +130,17 @@ fn a_scope_is_found_by_its_first_line() {
     assert!(Control::read(source, "<module>", 1).is_some());
     assert!(Control::read("def broken(:\n", "broken", 1).is_none());
 }
+
+#[test]
+fn statements_around_one_are_counted() {
+    let control = Control::read(SHOP, "total", 1).expect("the function is there");
+    let n_around = |line, header| {
+        let statement = control
+            .statement_at(SHOP, line, None)
+            .expect("a statement is there");
+        control.n_around(statement, header)
+    };
+    assert_eq!(n_around(5, 3), (2, 1), "the `for`, and within it the `with`");
+    assert_eq!(n_around(14, 12), (2, 1), "the `while`, and within it the `try`");
+    assert_eq!(n_around(2, 1), (0, 0));
+}

@@ -22,7 +22,11 @@ pub(super) fn swallows(follower: &mut Follower<'_, '_>, region: &Region) -> Opti
 }
 
 /// Reads the manager from the stack of the frame, where its `__exit__` waits to be called.
-fn manager_on_stack<'py>(frame: &Bound<'py, PyAny>, code: &Code, region: &Region) -> Option<Bound<'py, PyAny>> {
+fn manager_on_stack<'py>(
+    frame: &Bound<'py, PyAny>,
+    code: &Code,
+    region: &Region,
+) -> Option<Bound<'py, PyAny>> {
     let layout = Layout::of(frame.py())?;
     // The handler's region says how deep the stack is while the block runs.
     let from_top = |place: usize| {
