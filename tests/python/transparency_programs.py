@@ -247,9 +247,12 @@ MINIMAL["monitoring_raise"] = (3, 12)
 
 PROGRAMS["code_attributes"] = TRACED + '''
 import types
+def without_conditions(names):
+    # FIXME: in a `try` block, 3.14 keeps a record of the annotations of a class that were reached
+    return tuple(name for name in names if name != "__conditional_annotations__")
 def show(code, depth=0):
     print("  " * depth, code.co_name, code.co_qualname, code.co_filename == __file__, code.co_firstlineno,
-          code.co_flags, code.co_varnames, code.co_cellvars, code.co_freevars, code.co_argcount,
+          code.co_flags, code.co_varnames, without_conditions(code.co_cellvars), without_conditions(code.co_freevars), code.co_argcount,
           code.co_kwonlyargcount, code.co_posonlyargcount, code.co_nlocals,
           sorted({line for _, _, line in code.co_lines() if line and line < 1000000}))
     for constant in code.co_consts:
@@ -907,7 +910,8 @@ def counts(x):
     except KeyError:
         print(sys.getrefcount(x))
     print(sys.getrefcount(x))
-counts(object())
+if sys.version_info < (3, 14):  # FIXME: in a `try` block, 3.14 takes a reference to each local that it loads
+    counts(object())
 def gen():
     t = Thing("in generator")
     yield
