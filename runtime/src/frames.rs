@@ -1,6 +1,7 @@
 //! Frames of the paused program: what their names mean, and writing to them.
 
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -9,7 +10,8 @@ use crate::layout::Layout;
 
 /// The interpreter's minor version; layouts, opcodes and the meaning of `f_locals` differ by it.
 pub(crate) fn minor_version(py: Python<'_>) -> u8 {
-    py.version_info().minor
+    static MINOR: OnceLock<u8> = OnceLock::new();
+    *MINOR.get_or_init(|| py.version_info().minor)
 }
 
 /// Where an assignment to a name goes in a frame.

@@ -31,7 +31,10 @@ impl Hook {
     #[getter]
     fn pending(&self, py: Python<'_>) -> bool {
         let settings = state::settings();
-        if settings.timeout_s == 0 && settings.decisions.is_none() || crate::fork::is_off() {
+        if settings.timeout_s == 0 && settings.decisions.is_none()
+            || goes_on_as_before(py)
+            || crate::fork::is_off()
+        {
             return true;
         }
         // Code of the program that we run ourselves, such as a `repr` that a client asked for, does not pause.
@@ -72,6 +75,11 @@ impl Hook {
             inert.into_any(),
         ))
     }
+}
+
+/// Whether the exception goes on for a reason that is known at once: the same was decided here before.
+fn goes_on_as_before(py: Python<'_>) -> bool {
+    !resume::is_waiting() && handled_exception(py).is_some_and(|exception| decide::goes_on(py, &exception))
 }
 
 fn goes_on(py: Python<'_>) -> PyResult<bool> {

@@ -52,6 +52,8 @@ enum Entry {
 
 /// `_PyInterpreterFrame.previous` on 3.12 and later.
 const PREVIOUS: usize = 8;
+/// `_PyInterpreterFrame.previous` on 3.11.
+const PREVIOUS_11: usize = 48;
 /// `FRAME_OWNED_BY_CSTACK` (3.12, 3.13) and `FRAME_OWNED_BY_INTERPRETER` (3.14).
 const OWNED_BY_C: u8 = 3;
 
@@ -127,6 +129,82 @@ impl Layout {
         let value = (slot & !self.tag) as *mut PyObject;
         // SAFETY: a slot below the stack's top is null or a reference that the frame owns.
         unsafe { Bound::from_borrowed_ptr_or_opt(frame.py(), value) }
+    }
+}
+
+/// A frame of the running stack, as the interpreter keeps it: no object is made for it.
+#[derive(Clone, Copy)]
+pub(crate) struct RawFrame {
+    frame: *const u8,
+    layout: Layout,
+}
+
+impl RawFrame {
+    /// The frame that is running; `None` where no code of Python is.
+    pub(crate) fn running(_py: Python<'_>, layout: Layout) -> Option<Self> {
+        // SAFETY: the interpreter is attached; the reference is borrowed from the running stack.
+        let object = unsafe { pyo3::ffi::PyEval_GetFrame() };
+        if object.is_null() {
+            return None;
+        }
+        // SAFETY: every frame object holds the address of its interpreter frame here.
+        let frame = unsafe { field(object.cast(), FRAME_OF_OBJECT) };
+        Some(Self { frame, layout })
+    }
+
+    /// The frame behind a frame object, which must be running or suspended.
+    pub(crate) fn of(frame: &Bound<'_, PyAny>, layout: Layout) -> Self {
+        // SAFETY: as above.
+        let frame = unsafe { field(frame.as_ptr().cast(), FRAME_OF_OBJECT) };
+        Self { frame, layout }
+    }
+
+    /// The frame and its callers, also those that C code has put in between. They last as long as nothing runs.
+    pub(crate) fn and_callers(self) -> impl Iterator<Item = Self> {
+        let previous = match self.layout.entry {
+            Entry::Flag(_) => PREVIOUS_11,
+            Entry::Below(_) => PREVIOUS,
+        };
+        std::iter::successors(Some(self), move |frame| {
+            // SAFETY: the field lies within the frame, which is alive, since it runs or a frame above it does.
+            let below: *const u8 = unsafe { field(frame.frame, previous) };
+            let layout = frame.layout;
+            (!below.is_null()).then_some(Self { frame: below, layout })
+        })
+    }
+
+    /// The address, which no other frame has as long as this one lives.
+    pub(crate) fn address(self) -> usize {
+        self.frame as usize
+    }
+
+    /// The address of its code.
+    pub(crate) fn code(self) -> usize {
+        // SAFETY: the field lies within the frame.
+        let slot: usize = unsafe { field(self.frame, self.layout.code) };
+        slot & !self.layout.tag
+    }
+
+    /// Its code; `None` where C code has put the frame there.
+    pub(crate) fn code_object(self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let code = self.code() as *mut PyObject;
+        // SAFETY: null or a reference that the frame owns.
+        unsafe { Bound::from_borrowed_ptr_or_opt(py, code) }.map(Bound::unbind)
+    }
+
+    /// The address of the instruction at which it stands.
+    pub(crate) fn instruction(self) -> usize {
+        // SAFETY: the field lies within the frame.
+        unsafe { field(self.frame, self.layout.instruction) }
+    }
+
+    /// Whether C code called it, where the frame itself tells; elsewhere there is a frame of C code below it.
+    pub(crate) fn is_entry(self) -> bool {
+        match self.layout.entry {
+            // SAFETY: the field lies within the frame.
+            Entry::Flag(offset) => unsafe { field::<u8>(self.frame, offset) != 0 },
+            Entry::Below(_) => false,
+        }
     }
 }
 

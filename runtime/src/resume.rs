@@ -8,6 +8,7 @@
 //! waits in the same way until the exception arrives there.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 
@@ -40,6 +41,9 @@ struct Armed {
     frame: usize,
     offset: u32,
 }
+
+/// How many threads may have an action that waits: where none has, nobody needs to look.
+static N_WAITING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static WAITING: RefCell<Option<Waiting>> = const { RefCell::new(None) };
@@ -74,12 +78,24 @@ pub(crate) fn go_on(
     if site == sites[0] {
         return act(frame, action);
     }
-    WAITING.set(Some(Waiting {
+    wait(Waiting {
         exception: exception.clone().unbind(),
         site,
         action,
-    }));
+    });
     Ok(true)
+}
+
+/// Whether an action of this thread waits for the exception to arrive at a handler of ours further out.
+pub(crate) fn is_waiting() -> bool {
+    N_WAITING.load(Ordering::Relaxed) > 0 && WAITING.with_borrow(Option::is_some)
+}
+
+fn wait(waiting: Waiting) {
+    N_WAITING.fetch_add(1, Ordering::Relaxed);
+    if WAITING.replace(Some(waiting)).is_some() {
+        N_WAITING.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What a handler of ours does while an action waits for the exception to arrive; `None` where it is not concerned.
@@ -91,15 +107,16 @@ pub(crate) fn at_site(
     let Some(waiting) = WAITING.take() else {
         return Ok(None);
     };
+    N_WAITING.fetch_sub(1, Ordering::Relaxed);
     if !comes_from(exception, waiting.exception.bind(exception.py())) {
         // Cleanup code on the way raised something of its own.
-        WAITING.set(Some(waiting));
+        wait(waiting);
         return Ok(None);
     }
     if waiting.site == site {
         return act(frame, waiting.action).map(Some);
     }
-    WAITING.set(Some(waiting));
+    wait(waiting);
     Ok(Some(true))
 }
 

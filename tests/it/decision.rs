@@ -521,3 +521,98 @@ fn skip(code: &str, resume: &Value) -> Result<(Vec<String>, Ended), String> {
     }
     Ok((places, program.finish()))
 }
+
+/// `work` fails under `handled` three times, which handles it, and then under circumstances in which nothing does.
+#[track_caller]
+fn check_decided_anew(handled: &str, change: &str) {
+    let main = format!(
+        "\
+import contextlib
+
+def work(data, key='k'):
+    return data[key]
+
+{handled}
+for n in range(3):
+    handled()
+{change}
+"
+    );
+    check(&main, &["work:4"]);
+}
+
+#[test]
+fn what_was_decided_before_holds_only_in_the_same_circumstances() {
+    let handled = "class Gone(Exception): pass\ndef handled():\n    try:\n        work({})\n    except KeyError:\n        pass\n";
+    // Another caller, another type of exception.
+    check_decided_anew(handled, "work({})");
+    check_decided_anew(handled, "work(None)");
+    // The name in the clause means something else: global, shadowed builtin, attribute of a module.
+    check_decided_anew(
+        "Wanted = KeyError\ndef handled():\n    try:\n        work({})\n    except Wanted:\n        pass\n",
+        "Wanted = OSError\nhandled()",
+    );
+    check_decided_anew(handled, "KeyError = OSError\nhandled()");
+    check_decided_anew(
+        "import types\nerrors = types.ModuleType('errors')\nerrors.Wanted = KeyError\ndef handled():\n    try:\n        \
+         work({})\n    except errors.Wanted:\n        pass\n",
+        "errors.Wanted = OSError\nhandled()",
+    );
+    // What the clause, the manager or the handler's own test says is in the frame alone.
+    check_decided_anew(
+        "def handled(wanted=KeyError):\n    try:\n        work({})\n    except wanted:\n        pass\n",
+        "handled(OSError)",
+    );
+    check_decided_anew(
+        "def handled(wanted=KeyError):\n    with contextlib.suppress(wanted):\n        work({})\n",
+        "handled(OSError)",
+    );
+    check_decided_anew(
+        "def handled(strict=False):\n    try:\n        work({})\n    except KeyError:\n        if strict:\n            \
+         raise\n",
+        "handled(True)",
+    );
+    check_decided_anew(
+        "def middle():\n    return work({})\ndef handled(call=True):\n    if call:\n        try:\n            middle()\n        \
+         except KeyError:\n            pass\n    else:\n        middle()\n",
+        "handled(False)",
+    );
+}
+
+#[test]
+fn many_handled_exceptions_on_many_paths_are_told_apart() {
+    check(
+        "\
+def leaf(n):
+    return [1][n]
+
+def middle(n):
+    return leaf(n)
+
+def outer(n, safe):
+    if safe:
+        try:
+            return middle(n)
+        except IndexError:
+            return -1
+    return middle(n)
+
+def paths(n):
+    total = 0
+    for k in range(200):
+        try:
+            total += leaf(k)
+        except IndexError:
+            total += outer(k, True)
+        try:
+            total += middle(k)
+        except (LookupError, ValueError) as error:
+            total += len(error.args)
+    return total
+
+print(paths(3))
+outer(7, False)
+",
+        &["leaf:2"],
+    );
+}

@@ -254,7 +254,7 @@ impl Program {
     /// Waits for the program's end.
     pub(crate) fn finish(&mut self) -> Ended {
         let mut child = self.child.take().expect("it was started");
-        let status = wait(&mut child);
+        let status = wait(&mut child, HANG);
         let Some(status) = status else {
             self.child = Some(child);
             panic!("it does not end: {}{}", self.read("stdout"), self.read("stderr"));
@@ -327,14 +327,19 @@ pub(crate) fn without_ours(stderr: &str) -> String {
 }
 
 /// Runs a command to its end.
-pub(crate) fn to_the_end(mut command: Command) -> Ended {
+pub(crate) fn to_the_end(command: Command) -> Ended {
+    to_the_end_within(command, HANG)
+}
+
+/// Runs a command to its end, which has so much time.
+pub(crate) fn to_the_end_within(mut command: Command, limit: Duration) -> Ended {
     use std::io::{Read, Seek};
     let (mut stdout, mut stderr) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
     command
         .stdout(stdout.try_clone().unwrap())
         .stderr(stderr.try_clone().unwrap());
     let mut child = command.spawn().unwrap();
-    let status = wait(&mut child);
+    let status = wait(&mut child, limit);
     if status.is_none() {
         kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGKILL).unwrap();
         child.wait().unwrap();
@@ -355,13 +360,13 @@ pub(crate) fn to_the_end(mut command: Command) -> Ended {
 }
 
 /// Waits for the end of a process; `None` when it hangs.
-fn wait(child: &mut Child) -> Option<ExitStatus> {
+fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return Some(status);
         }
-        if started.elapsed() > HANG {
+        if started.elapsed() > limit {
             return None;
         }
         std::thread::sleep(POLL);

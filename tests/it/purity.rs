@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{HEALMCP, to_the_end};
+use crate::program::{HANG, HEALMCP, to_the_end_within};
 use crate::python::on_each;
 
 /// The newest minor version whose bytecode the runtime follows.
@@ -19,7 +19,7 @@ fn calls_run_only_where_they_change_nothing() {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/purity.py");
         let mut command = Command::new(&python.path);
         command.args(["-B", "-W", "ignore"]).arg(script).arg(extension);
-        let ended = to_the_end(command);
+        let ended = to_the_end_within(command, 5 * HANG);
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     });
 }

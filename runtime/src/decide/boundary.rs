@@ -9,7 +9,7 @@ use super::code::Code;
 use super::opcodes::Op;
 use crate::layout::Layout;
 
-use super::{LiveStack, module_name, static_read, tasks};
+use super::{LiveStack, module_name, reads, static_read, tasks};
 
 /// What a frame known by name does with an exception, whatever its handlers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +171,7 @@ pub(super) fn handed_on<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult
 
 /// The outermost frame of a thread: what started it?
 fn outermost<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Between<'py>> {
+    reads::state();
     const STARTS: [&str; 3] = ["<module>", "_run_module_as_main", "_get_main_module_details"];
     let threading = frame.py().import("threading")?;
     let thread = threading.getattr("current_thread")?.call0()?;
@@ -250,6 +251,7 @@ fn by_caller<'py>(
 
 /// Whether the caller itself reads the attribute that the frame was asked for.
 fn asks_for(frame: &Bound<'_, PyAny>, code: &Code, site: &CallSite<'_>) -> bool {
+    reads::state();
     let asked = code
         .n_arguments
         .checked_sub(1)
@@ -436,9 +438,11 @@ fn called_object<'py>(caller: &Bound<'py, PyAny>, code: &Code) -> PyResult<Optio
             .names
             .get(slot)
             .and_then(|name| static_read::name(caller, name)),
-        _ => code
-            .locals
-            .get(slot)
-            .and_then(|name| static_read::local(caller, name)),
+        _ => {
+            reads::state();
+            code.locals
+                .get(slot)
+                .and_then(|name| static_read::local(caller, name))
+        }
     })
 }

@@ -5,7 +5,7 @@ use pyo3::types::{PyBool, PyFunction, PyTuple, PyType};
 
 use super::code::Code;
 use super::opcodes::{Instruction, Op};
-use super::{Trail, manager, static_read};
+use super::{Trail, manager, reads, static_read};
 use crate::exception_table::Region;
 use crate::hook::Hook;
 use crate::passing::Site;
@@ -322,6 +322,7 @@ impl<'py> Follower<'_, 'py> {
         {
             return None;
         }
+        reads::state();
         let is_group = super::is_exact_group(self.exception);
         let mut stack = Vec::new();
         let mut left = Some(self.exception.clone());
@@ -410,6 +411,9 @@ enum Called<'py> {
 }
 
 fn called<'py>(callee: &Value<'py>) -> Called<'py> {
+    if let Value::Known(object) = callee {
+        reads::used(object);
+    }
     let (receiver, function) = match callee {
         Value::Known(function) if function.is_exact_instance_of::<PyFunction>() => (None, function),
         Value::Method { receiver, function } => (Some(receiver), function),
@@ -431,6 +435,7 @@ fn called<'py>(callee: &Value<'py>) -> Called<'py> {
 
 /// An attribute of a known object, read without running code of the program.
 fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Value<'py> {
+    reads::used(object);
     if let Some(value) = static_read::attribute(object, name) {
         return Value::Known(value);
     }
@@ -451,6 +456,9 @@ fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Value<'py> {
 
 /// The truth of a value whose type says it alone.
 fn truth(value: &Value<'_>) -> Option<bool> {
+    if let Value::Known(object) = value {
+        reads::used(object);
+    }
     match value {
         Value::Known(object) if object.is_none() => Some(false),
         Value::Known(object) => object.cast_exact::<PyBool>().ok().map(|truth| truth.is_true()),

@@ -8,7 +8,7 @@ use super::code::Code;
 use super::handler::Follower;
 use super::opcodes::Op;
 use super::static_read::{class_attribute, instance_attribute, matches};
-use super::{Through, through_frame};
+use super::{Through, reads, through_frame};
 use crate::exception_table::Region;
 use crate::frames::minor_version;
 use crate::layout::Layout;
@@ -17,6 +17,7 @@ use crate::layout::Layout;
 ///
 /// `region` is the region that led to the handler with `WITH_EXCEPT_START`.
 pub(super) fn swallows(follower: &mut Follower<'_, '_>, region: &Region) -> Option<bool> {
+    reads::state();
     let manager = manager_on_stack(follower.frame, follower.code, region)?;
     manager_swallows(follower, &manager)
 }

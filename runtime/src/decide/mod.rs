@@ -10,6 +10,8 @@ mod code;
 mod handler;
 mod manager;
 mod opcodes;
+mod reads;
+mod remembered;
 mod static_read;
 mod tasks;
 
@@ -19,6 +21,7 @@ use crate::exception_table::covering;
 use crate::passing::Site;
 pub(crate) use code::Code;
 pub(crate) use opcodes::Op;
+pub(crate) use remembered::goes_on;
 
 use handler::Follower;
 
@@ -61,6 +64,7 @@ pub(crate) fn decide<'py>(
         sites: vec![Site::of(frame)?],
         dies: None,
     };
+    let asked_with = exception;
     let mut exception = exception.clone();
     let mut stack = LiveStack {
         next: Some(frame.clone()),
@@ -68,6 +72,8 @@ pub(crate) fn decide<'py>(
         task: None,
     };
     let mut frames = Vec::new();
+    let mut asks_caller = false;
+    reads::begin();
     let (outcome, why) = loop {
         let Some(frame) = stack.pop()? else {
             break (
@@ -99,8 +105,14 @@ pub(crate) fn decide<'py>(
         };
         match between {
             boundary::Between::Passes => {}
-            boundary::Between::Swallowed(why) => break (Outcome::Handled, why),
-            boundary::Between::Unknown(why) => break (Outcome::Maybe, why),
+            boundary::Between::Swallowed(why) => {
+                asks_caller = true;
+                break (Outcome::Handled, why);
+            }
+            boundary::Between::Unknown(why) => {
+                asks_caller = true;
+                break (Outcome::Maybe, why);
+            }
             boundary::Between::Dies(what) => {
                 break (Outcome::Unhandled, format!("nothing up to {what} handles it"));
             }
@@ -124,6 +136,10 @@ pub(crate) fn decide<'py>(
             }
         }
     };
+    let reads = reads::end();
+    if !outcome.pauses() {
+        remembered::remember(asked_with, &frames, asks_caller, &trail.sites, reads)?;
+    }
     Ok(Decision {
         outcome,
         sites: trail.sites,
@@ -202,6 +218,7 @@ fn in_group<'py>(exception: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Whether the exception is a group whose methods are CPython's own.
 fn is_exact_group(exception: &Bound<'_, PyAny>) -> bool {
+    reads::state();
     let is = |name: &str| {
         let group = exception
             .py()

@@ -4,9 +4,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyFunction;
 
 use super::boundary::Between;
+use super::reads;
 
 /// Where the exception goes that leaves the task which is running now.
 pub(super) fn after_current_task(py: Python<'_>) -> PyResult<Between<'_>> {
+    reads::state();
     let task = py.import("asyncio.tasks")?.getattr("current_task")?.call0()?;
     if task.is_none() {
         Ok(Between::Passes)
@@ -17,6 +19,7 @@ pub(super) fn after_current_task(py: Python<'_>) -> PyResult<Between<'_>> {
 
 /// Where the exception goes that leaves a suspended task.
 pub(super) fn after_task<'py>(task: &Bound<'py, PyAny>) -> PyResult<Between<'py>> {
+    reads::state();
     after(task, 0)
 }
 
@@ -24,6 +27,7 @@ pub(super) fn after_task<'py>(task: &Bound<'py, PyAny>) -> PyResult<Between<'py>
 ///
 /// `frame` is that of `concurrent.futures.thread._WorkItem.run`.
 pub(super) fn after_work_item<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Between<'py>>> {
+    reads::state();
     let Some(item) = crate::frames::lookup_local(frame, "self")? else {
         return Ok(None);
     };

@@ -6,12 +6,16 @@
                             if HOOK.pending: raise      # no line: tracers see nothing
                             pass                        # JUMP_LINE: only a resumed statement gets here
 
+Within a `try` of the program whose clauses keep what they catch, `except KeyError: raise` comes before our handler:
+an exception that is sure to be handled asks nobody.
+
 The last statement of a function also gets an `else: return` and, behind it, `return HOOK.value` at RETURN_LINE:
 the place that the resume action `return` jumps to. HOOK is a constant; the extension puts the object in its place
 when it loads the code, and takes the location off all instructions at HOOK_LINE.
 """
 
 import ast
+import builtins
 import warnings
 
 HOOK = "\0healmcp"
@@ -26,6 +30,11 @@ PLAIN = (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.Module, ast.ClassDef) + FUNCTIONS
 
+# The names of CPython's own exceptions, which are never unbound.
+EXCEPTIONS = {
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+}
+
 
 def at(node, line):
     """Returns the node, placed at one column of a line of ours."""
@@ -39,13 +48,56 @@ def hook(attribute, line):
     return at(ast.Attribute(at(ast.Constant(HOOK), line), attribute, ast.Load()), line)
 
 
-def guarded(statement):
-    """Returns `try: statement` with our handler."""
+def guarded(statement, kept):
+    """Returns `try: statement` with our handler; exceptions of the types `kept` pass by it."""
     decide = at(ast.If(hook("pending", HOOK_LINE), [at(ast.Raise(), HOOK_LINE)], []), HOOK_LINE)
     handler = at(ast.ExceptHandler(None, None, [decide, at(ast.Pass(), JUMP_LINE)]), HOOK_LINE)
     # At the statement's own line, entering the `try` would be one more line event where that is not the first line
     # that runs, as with decorators.
-    return at(ast.Try([statement], [handler], [], []), NOWHERE)
+    return at(ast.Try([statement], [*passes(kept), handler], [], []), NOWHERE)
+
+
+def passes(kept):
+    """Returns the clause that lets exceptions of these types go on, if there are any."""
+    if not kept:
+        return []
+    names = [at(ast.Name(name, ast.Load()), HOOK_LINE) for name in kept]
+    types = names[0] if len(names) == 1 else at(ast.Tuple(names, ast.Load()), HOOK_LINE)
+    return [at(ast.ExceptHandler(types, None, [at(ast.Raise(), HOOK_LINE)]), HOOK_LINE)]
+
+
+def names_caught(handler):
+    """Returns the names in an `except` clause, all of which are there to be read; none where anything else is.
+
+    A clause that names something else, or what may be unbound, would not come to the same when it is read twice.
+    """
+    clause = handler.type
+    if clause is None:
+        return ("BaseException",)
+    items = clause.elts if isinstance(clause, ast.Tuple) else [clause]
+    names = tuple(item.id for item in items if isinstance(item, ast.Name) and item.id in EXCEPTIONS)
+    return names if len(names) == len(items) else ()
+
+
+def keeps(handler):
+    """Says whether the clause ends the exception that it catches, as far as its own statements tell."""
+    todo = list(handler.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Raise, ast.Assert)):
+            return False
+        if isinstance(node, (ast.Expr, ast.Return)) and isinstance(node.value, (ast.Call, ast.Await)):
+            return False  # it may call what raises
+        if isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            todo.extend(ast.iter_child_nodes(node))
+    return True
+
+
+def kept_by(statement):
+    """Returns the types of exceptions that are sure to be handled when the body of this `try` raises them."""
+    if not isinstance(statement, ast.Try):
+        return ()
+    return tuple(name for handler in statement.handlers if keeps(handler) for name in names_caught(handler))
 
 
 def cannot_raise(statement):
@@ -104,20 +156,23 @@ def blocks_inside(statement):
     return deepest
 
 
-def wrap_suite(body, depth):
+def wrap_suite(body, depth, kept):
     """Returns the suite with a hook behind each statement; `depth` blocks are open around it."""
-    return [wrap_statement(statement, depth) for statement in body]
+    return [wrap_statement(statement, depth, kept) for statement in body]
 
 
-def wrap_statement(statement, depth):
+def wrap_statement(statement, depth, kept):
     wrapped = not cannot_raise(statement) and depth + 1 + max(1, blocks_inside(statement)) <= MAX_BLOCKS
     if isinstance(statement, FUNCTIONS + (ast.ClassDef,)):
         wrap_scope(statement)
+    kept_inside = kept_by(statement)
     for owner, field, blocks in suites(statement):
         body = getattr(owner, field)
         if body:
-            setattr(owner, field, wrap_suite(body, depth + wrapped + blocks))
-    return guarded(statement) if wrapped else statement
+            is_body = owner is statement and field == "body"
+            inner = kept + tuple(name for name in kept_inside if name not in kept) if is_body else kept
+            setattr(owner, field, wrap_suite(body, depth + wrapped + blocks, inner))
+    return guarded(statement, kept) if wrapped else statement
 
 
 def first_to_wrap(scope):
@@ -166,7 +221,7 @@ def wrap_scope(scope):
     if not scope.body:
         return
     first = first_to_wrap(scope)
-    scope.body[first:] = wrap_suite(scope.body[first:], 0)
+    scope.body[first:] = wrap_suite(scope.body[first:], 0, ())
     if isinstance(scope, FUNCTIONS):
         add_return(scope, first)
 
