@@ -101,6 +101,10 @@ pub(super) enum Act {
     Reraise,
     Raise,
     LoadAssertionError,
+    /// Pushes one of the objects that the compiler knows by number.
+    LoadCommonConstant,
+    /// Pushes the argument itself.
+    LoadSmallInt,
     /// Writes a global name.
     StoreGlobal,
     Import,
@@ -202,6 +206,9 @@ impl Routine {
     }
 }
 
+/// The argument of `BINARY_OP` that stands for `BINARY_SUBSCR`, from 3.14 on (`Include/opcode.h`).
+const NB_SUBSCR: u32 = 26;
+
 static TABLE: PyOnceLock<Box<[Act; 256]>> = PyOnceLock::new();
 
 fn decode(py: Python<'_>, code: &[u8]) -> PyResult<Vec<Instruction>> {
@@ -233,7 +240,11 @@ fn decode(py: Python<'_>, code: &[u8]) -> PyResult<Vec<Instruction>> {
             act => instructions.push(Instruction {
                 offset,
                 next: offset + 2,
-                act,
+                act: if act == Act::Binary && argument == NB_SUBSCR {
+                    Act::LoadItem
+                } else {
+                    act
+                },
                 opcode: pair[0],
                 argument,
             }),
@@ -259,9 +270,9 @@ fn meaning(name: &str) -> Act {
     match name {
         "CACHE" => Act::Cache,
         "EXTENDED_ARG" => Act::ExtendedArg,
-        "NOP" | "RESUME" | "PRECALL" | "COPY_FREE_VARS" => Act::Nop,
+        "NOP" | "RESUME" | "PRECALL" | "COPY_FREE_VARS" | "NOT_TAKEN" => Act::Nop,
         "PUSH_NULL" => Act::PushNull,
-        "POP_TOP" => Act::PopTop,
+        "POP_TOP" | "POP_ITER" => Act::PopTop,
         "COPY" => Act::Copy,
         "SWAP" => Act::Swap,
         "END_FOR" => Act::EndFor,
@@ -270,9 +281,9 @@ fn meaning(name: &str) -> Act {
         "RETURN_VALUE" => Act::ReturnValue,
         "RETURN_GENERATOR" => Act::ReturnGenerator,
         "YIELD_VALUE" => Act::YieldValue,
-        "LOAD_FAST" | "LOAD_FAST_CHECK" | "LOAD_CLOSURE" => Act::LoadFast,
+        "LOAD_FAST" | "LOAD_FAST_CHECK" | "LOAD_FAST_BORROW" | "LOAD_CLOSURE" => Act::LoadFast,
         "LOAD_FAST_AND_CLEAR" => Act::LoadFastAndClear,
-        "LOAD_FAST_LOAD_FAST" => Act::LoadFastLoadFast,
+        "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW" => Act::LoadFastLoadFast,
         "STORE_FAST" => Act::StoreFast,
         "STORE_FAST_STORE_FAST" => Act::StoreFastStoreFast,
         "STORE_FAST_LOAD_FAST" => Act::StoreFastLoadFast,
@@ -349,9 +360,11 @@ fn meaning(name: &str) -> Act {
         "RERAISE" => Act::Reraise,
         "RAISE_VARARGS" => Act::Raise,
         "LOAD_ASSERTION_ERROR" => Act::LoadAssertionError,
+        "LOAD_COMMON_CONSTANT" => Act::LoadCommonConstant,
+        "LOAD_SMALL_INT" => Act::LoadSmallInt,
         "STORE_GLOBAL" | "DELETE_GLOBAL" | "STORE_NAME" | "DELETE_NAME" => Act::StoreGlobal,
         "IMPORT_NAME" | "IMPORT_FROM" | "IMPORT_STAR" => Act::Import,
-        "BEFORE_WITH" | "BEFORE_ASYNC_WITH" => Act::With,
+        "BEFORE_WITH" | "BEFORE_ASYNC_WITH" | "LOAD_SPECIAL" => Act::With,
         "MATCH_CLASS" | "MATCH_KEYS" | "MATCH_MAPPING" | "MATCH_SEQUENCE" => Act::Match,
         _ => Act::Other,
     }

@@ -117,7 +117,10 @@ fn broken() -> Stop {
 const HELP: &str = "read attributes that are plain values, or write the value that it would give";
 
 /// The newest minor version whose bytecode is understood.
-const NEWEST: u8 = 13;
+const NEWEST: u8 = 14;
+
+/// What `LOAD_COMMON_CONSTANT` of 3.14 loads, by its argument (`Include/internal/pycore_opcode_utils.h`).
+const COMMON_CONSTANTS: [&str; 5] = ["AssertionError", "NotImplementedError", "tuple", "all", "any"];
 
 /// A refusal of what an instruction does; its place is added on the way out.
 pub(super) fn impure(what: impl Into<String>) -> Stop {
@@ -859,8 +862,13 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Act::CallEx => {
                 let mut keywords = Vec::new();
-                if argument & 1 != 0 {
-                    let mapping = frame.pop()?;
+                // From 3.14 on there is always a place for them, which may be empty.
+                let mapping = match minor_version(py) {
+                    ..14 if argument & 1 == 0 => None,
+                    ..14 => Some(frame.pop()?),
+                    _ => frame.stack.pop().flatten(),
+                };
+                if let Some(mapping) = mapping {
                     for (name, value) in self.mapping_items(&mapping)? {
                         let name = super::statics::text(&name)
                             .ok_or_else(|| PyTypeError::new_err("keywords must be strings"))?;
@@ -901,6 +909,11 @@ impl<'py> Interpreter<'_, 'py> {
                 return Err(PyErr::from_value(error).into());
             }
             Act::Raise => return Err(self.raised(frame, argument)?),
+            Act::LoadSmallInt => frame.push(pyo3::types::PyInt::new(py, argument).into_any()),
+            Act::LoadCommonConstant => {
+                let name = COMMON_CONSTANTS.get(argument as usize).ok_or_else(broken)?;
+                frame.push(py.import("builtins")?.getattr(*name)?);
+            }
             Act::LoadAssertionError => frame.push(py.get_type::<PyAssertionError>().into_any()),
             Act::StoreGlobal => return Err(impure(format!("writes the global `{}`", frame.name(argument)?))),
             Act::Import => return Err(impure("imports a module")),

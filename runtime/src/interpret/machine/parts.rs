@@ -291,7 +291,8 @@ impl<'py> Interpreter<'_, 'py> {
         match which {
             1 if !instructions::is_code(function) => function.setattr("__defaults__", value)?,
             2 if !instructions::is_code(function) => function.setattr("__kwdefaults__", value)?,
-            4 => {}
+            // Annotations, and the function that makes them.
+            4 | 16 => {}
             _ => return Err(impure("makes a function with a closure and defaults")),
         }
         Ok(function.clone())
