@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -25,33 +26,14 @@ pub(crate) enum NamePlace {
     Temporary,
 }
 
-/// Where assigning `name` in the frame must go so that the program sees it.
-///
-/// A function reads a name that it never assigns as a global one, so that is where a value for it belongs.
-pub(crate) fn place_of(frame: &Bound<'_, PyAny>, name: &str) -> PyResult<NamePlace> {
-    let code = frame.getattr("f_code")?;
-    if is_namespace(&code)? {
-        return Ok(NamePlace::Local);
-    }
-    for field in ["co_varnames", "co_cellvars", "co_freevars"] {
-        if code.getattr(field)?.contains(name)? {
-            return Ok(NamePlace::Local);
-        }
-    }
-    if frame.getattr("f_globals")?.contains(name)? || reads_global(&code, name)? {
-        return Ok(NamePlace::Global);
-    }
-    Ok(NamePlace::Temporary)
-}
-
 /// Whether the frame runs a module or a class body, whose names live in a mapping.
 fn is_namespace(code: &Bound<'_, PyAny>) -> PyResult<bool> {
     const CO_OPTIMIZED: u32 = 1;
-    Ok(code.getattr("co_flags")?.extract::<u32>()? & CO_OPTIMIZED == 0)
+    Ok(code.getattr(intern!(code.py(), "co_flags"))?.extract::<u32>()? & CO_OPTIMIZED == 0)
 }
 
 /// Whether the code, or a function within it, loads the name as a global or builtin one.
-fn reads_global(code: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+pub(crate) fn reads_global(code: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     if code.getattr("co_names")?.contains(name)? {
         return Ok(true);
     }
@@ -62,17 +44,6 @@ fn reads_global(code: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
         }
     }
     Ok(false)
-}
-
-/// Returns what the name means in the frame: local, then global, then builtin; `None` where it is unbound.
-pub(crate) fn lookup<'py>(frame: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if let Some(value) = lookup_local(frame, name)? {
-        return Ok(Some(value));
-    }
-    if let Some(value) = lookup_global(frame, name)? {
-        return Ok(Some(value));
-    }
-    item(&frame.getattr("f_builtins")?, name)
 }
 
 /// Returns the local variable, `None` where it is unbound or no local one.
@@ -136,7 +107,7 @@ pub(crate) fn lookup_global<'py>(
 }
 
 /// A mapping's item; exact dicts and the frame's proxy run no user code, a class body's own mapping may.
-fn item<'py>(mapping: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn item<'py>(mapping: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     if let Ok(dict) = mapping.cast::<PyDict>() {
         return dict.get_item(name);
     }
@@ -158,13 +129,17 @@ pub(crate) fn assign(
 ) -> PyResult<()> {
     match place {
         NamePlace::Temporary => Ok(()),
-        NamePlace::Global => frame.getattr("f_globals")?.set_item(name, value),
+        NamePlace::Global => frame
+            .getattr(intern!(frame.py(), "f_globals"))?
+            .set_item(PyString::intern(frame.py(), name), value),
         NamePlace::Local => {
             // Read `f_locals` and write it back at once: up to 3.12 it is a snapshot, and a stale one overwrites.
             frame
-                .getattr("f_locals")?
+                .getattr(intern!(frame.py(), "f_locals"))?
                 .set_item(PyString::intern(frame.py(), name), value)?;
-            if minor_version(frame.py()) < 13 {
+            if minor_version(frame.py()) < 13
+                && !is_namespace(&frame.getattr(intern!(frame.py(), "f_code"))?)?
+            {
                 locals_to_fast(frame);
             }
             Ok(())

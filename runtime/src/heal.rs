@@ -186,7 +186,7 @@ impl<'py> Healer<'py> {
             }
         };
         let secrets = Secrets::of(&target.frame);
-        let changes = masked(run.changes(), &secrets);
+        let changes = masked(&run.changes(), &secrets);
         let printed = secrets.mask(run.printed());
         let written = gate::written(&run);
         let temporary = run.temporary_names();
@@ -279,7 +279,7 @@ impl<'py> Healer<'py> {
                 "nothing was changed; heal another place",
             ));
         }
-        let changes = masked(run.changes(), &Secrets::of(&target.frame));
+        let changes = masked(&run.changes(), &Secrets::of(&target.frame));
         journal::write(
             "resume",
             json!({

@@ -47,6 +47,7 @@ use pyo3::prelude::*;
 fn healmcp_runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     render::probe::register(module)?;
     interpret::probe::register(module)?;
+    interpret::speed::register(module)?;
     module.add("HealDenied", module.py().get_type::<gate::HealDenied>())?;
     module.add_function(wrap_pyfunction!(start::start, module)?)
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::folders::cannot;
 
 /// What runs in the interpreter, and what it shares with the tests of the runtime.
-const SCRIPTS: [(&str, &str); 2] = [
+pub(super) const SCRIPTS: [(&str, &str); 2] = [
     ("healcore.py", include_str!("healcore.py")),
     (
         "interpret_differential.py",
@@ -30,8 +30,8 @@ const N_TIMES: usize = 5;
 /// One heal.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Heal {
-    id: String,
-    code: String,
+    pub(super) id: String,
+    pub(super) code: String,
     #[serde(default)]
     phase: Phase,
 }
@@ -48,8 +48,8 @@ enum Phase {
 /// The heals of a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Heals {
-    accept: Vec<Heal>,
-    reject: Vec<Heal>,
+    pub(super) accept: Vec<Heal>,
+    pub(super) reject: Vec<Heal>,
 }
 
 /// What runs heals.

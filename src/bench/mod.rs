@@ -10,6 +10,7 @@ mod pause_trial;
 mod place;
 mod running;
 mod score;
+mod speed;
 mod trial;
 
 pub(crate) use environment::Interpreters;
@@ -20,4 +21,5 @@ pub(crate) use pause::{Outcome, pause_json, pause_text, read_rows};
 pub(crate) use pause_trial::{PauseBench, run_row};
 pub(crate) use running::Running;
 pub(crate) use score::{Score, json, table};
+pub(crate) use speed::{measure_speed, speed_json, speed_text};
 pub(crate) use trial::{Bench, run};

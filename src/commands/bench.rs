@@ -3,13 +3,14 @@
 mod crashes;
 mod healcore;
 mod pause;
+mod speed;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::run::search_path;
-use crate::bench::Interpreters;
+use super::run::{extension, search_path};
+use crate::bench::{Engine, Interpreters};
 use crate::error::{Error, Result};
 use crate::folders::Places;
 use crate::launch;
@@ -27,6 +28,7 @@ enum Kind {
     Crashes(crashes::Args),
     Pause(pause::Args),
     Healcore(healcore::Args),
+    HealSpeed(speed::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<Done> {
         Kind::Crashes(args) => crashes::run(args),
         Kind::Pause(args) => pause::run(args),
         Kind::Healcore(args) => healcore::run(args),
+        Kind::HealSpeed(args) => speed::run(args),
     }
 }
 
@@ -68,6 +71,19 @@ fn interpreters(places: &Places, told: Option<PathBuf>) -> Interpreters {
         told,
         found: Mutex::new(HashMap::new()),
     }
+}
+
+/// What runs heals: the interpreter that is named, or the newest, and the extension.
+fn engine(named: Option<&Path>) -> Result<Engine> {
+    let places = Places::of_this_process();
+    let python = chosen_python(named, &places)?;
+    let interpreter = launch::probe(&python, &places.cache()?)?;
+    interpreter.refuse(&python)?;
+    Ok(Engine {
+        python,
+        minor: u8::try_from(interpreter.version.1).unwrap_or(u8::MAX),
+        extension: extension()?,
+    })
 }
 
 /// Finds the interpreter that is named, as the shell would, or the newest; absolute, as programs run in other folders.

@@ -7,7 +7,7 @@ use pyo3::types::{PyModule, PyString, PyType};
 
 use super::calls::Values;
 use super::interpreter::Interpreter;
-use super::journal::{Change, New, UNSET, render};
+use super::journal::{Change, New};
 use super::native;
 use super::operators::function_value;
 use super::statics::{Special, TypeFacts};
@@ -37,6 +37,34 @@ impl<'py> Interpreter<'_, 'py> {
                 self.facts.type_name(object)
             ))),
             found => self.read_found(object, name, found),
+        }
+    }
+
+    /// `getattr(object, name, default)`.
+    pub(super) fn attribute_or(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+        default: &Bound<'py, PyAny>,
+    ) -> Eval<Bound<'py, PyAny>> {
+        let value = match self.find_attribute(object, name) {
+            Ok(Found::Missing) => return Ok(default.clone()),
+            Ok(Found::Method) => Err(function_value(&format!(
+                "{}.{name}",
+                self.facts.type_name(object)
+            ))),
+            Ok(found) => self.read_found(object, name, found),
+            Err(stop) => Err(stop),
+        };
+        match value {
+            Err(stop)
+                if stop
+                    .exception()
+                    .is_some_and(|error| error.is_instance_of::<PyAttributeError>(self.py)) =>
+            {
+                Ok(default.clone())
+            }
+            value => value,
         }
     }
 
@@ -320,7 +348,7 @@ impl<'py> Interpreter<'_, 'py> {
     ) -> Eval<()> {
         let place = format!("{text}.{name}");
         self.forget_hashes();
-        self.may_write(&format!("`{place} = …`"))?;
+        self.may_write(format_args!("`{place} = …`"))?;
         if tables::attribute_fault(name).is_some() {
             return Err(Stop::refused(
                 rule::ATTRIBUTE,
@@ -345,15 +373,13 @@ impl<'py> Interpreter<'_, 'py> {
         let line = self.line;
         self.journal.wrote(&place, value);
         self.journal.wrote_attribute(object, name);
-        self.journal.tell(object, name, || Change {
+        let old = self.old_value(name, old.as_ref());
+        let new = New::Value(value.clone());
+        self.journal.tell(object, name, line, new, || Change {
             kind: "attribute",
             place,
             secret: name.to_owned(),
-            old: old
-                .as_ref()
-                .map_or_else(|| UNSET.to_owned(), |old| render(name, old)),
-            new: New::Value(value.clone()),
-            line,
+            old,
         });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use healcore::tables::Builtin;
 use healcore::tree::{BinaryOp, Function};
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
@@ -267,15 +267,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
     fn getattr(&mut self, object: &Bound<'py, PyAny>, values: &Values<'py>) -> Eval<Bound<'py, PyAny>> {
         let name = self.attribute_name(values.positional.get(1))?;
-        match (self.attribute(object, &name), values.positional.get(2)) {
-            (Err(stop), Some(default))
-                if stop
-                    .exception()
-                    .is_some_and(|error| error.is_instance_of::<PyAttributeError>(self.py)) =>
-            {
-                Ok(default.clone())
-            }
-            (value, _) => value,
+        match values.positional.get(2) {
+            Some(default) => self.attribute_or(object, &name, default),
+            None => self.attribute(object, &name),
         }
     }
 

@@ -1,7 +1,5 @@
 //! Expressions.
 
-use std::collections::HashMap;
-
 use healcore::tree::{
     BinaryOp, Binding, BoolOp, Clause, CompareOp, Comprehension, Constant, DictComprehension, DictItem,
     Element, Expr, ExprKind, Index, Path, UnaryOp, UnpackBinding,
@@ -347,7 +345,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 
 /// The variables of a comprehension, unbound yet.
 fn scope_of<'py>(clauses: &[Clause]) -> Scope<'py> {
-    let mut scope = HashMap::new();
+    let mut scope = Vec::new();
     for clause in clauses {
         declare(&clause.target, &mut scope);
     }
@@ -356,7 +354,7 @@ fn scope_of<'py>(clauses: &[Clause]) -> Scope<'py> {
 
 fn declare(binding: &Binding, scope: &mut Scope<'_>) {
     match binding {
-        Binding::Name(name) => drop(scope.insert(name.id.clone(), None)),
+        Binding::Name(name) => scope.push((name.id.clone(), None)),
         Binding::Unpack { bindings, .. } => {
             for binding in bindings {
                 let (UnpackBinding::One(binding) | UnpackBinding::Rest(binding)) = binding;

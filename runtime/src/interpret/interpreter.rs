@@ -1,9 +1,10 @@
 //! The state of one run.
 
-use std::collections::HashMap;
+use std::fmt;
 
 use healcore::tree;
 use pyo3::prelude::*;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::journal::Journal;
 use super::limits::{Limits, Meter};
@@ -68,8 +69,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             facts: Facts::new(py)?,
             handled: Vec::new(),
             printed: String::new(),
-            iterators: HashMap::new(),
-            plain_keys: HashMap::new(),
+            iterators: HashMap::default(),
+            plain_keys: HashMap::default(),
             machine: Machine::default(),
             line: 0,
         })
@@ -115,7 +116,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     }
 
     /// Refuses a write where only reads are allowed.
-    pub(super) fn may_write(&self, what: &str) -> Eval<()> {
+    pub(super) fn may_write(&self, what: fmt::Arguments<'_>) -> Eval<()> {
         match self.mode {
             Mode::Heal => Ok(()),
             Mode::Read => Err(Stop::refused(

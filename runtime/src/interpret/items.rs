@@ -3,12 +3,12 @@
 use healcore::tree::Item;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PySlice};
+use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString};
 
 use super::calls::Values;
 use super::guards::sequence_len;
 use super::interpreter::Interpreter;
-use super::journal::{Change, New, UNSET, render};
+use super::journal::{Change, New, render};
 use super::statics::Special;
 use super::stop::{Eval, Stop, rule};
 use super::targets::shown;
@@ -96,7 +96,7 @@ impl<'py> Interpreter<'_, 'py> {
         if factory.is_none() {
             return Err(PyKeyError::new_err((key.clone().unbind(),)).into());
         }
-        self.may_write("a missing key of a defaultdict")?;
+        self.may_write(format_args!("a missing key of a defaultdict"))?;
         let world = self.facts.world;
         let is_plain = [
             "list",
@@ -137,7 +137,7 @@ impl<'py> Interpreter<'_, 'py> {
         value: &Bound<'py, PyAny>,
         text: &str,
     ) -> Eval<()> {
-        self.may_write(&format!("`{text}[…] = …`"))?;
+        self.may_write(format_args!("`{text}[…] = …`"))?;
         let kind = self.facts.kind(container)?;
         match kind {
             Kind::List => {
@@ -274,8 +274,7 @@ impl<'py> Interpreter<'_, 'py> {
         value: &Bound<'py, PyAny>,
         text: &str,
     ) -> Eval<()> {
-        let old = render(text, container);
-        self.save(container, text)?;
+        let old = self.save_telling(container, text)?;
         container.set_item(index, value)?;
         self.told_mutation(container, text, old);
         self.journal.wrote(text, value);
@@ -290,7 +289,7 @@ impl<'py> Interpreter<'_, 'py> {
         item: &Item,
     ) -> Eval<()> {
         let text = shown(&item.object);
-        self.may_write(&format!("`del {text}[…]`"))?;
+        self.may_write(format_args!("`del {text}[…]`"))?;
         let kind = self.facts.kind(container)?;
         if kind == Kind::Other {
             let facts = self.facts.of(container)?;
@@ -330,8 +329,7 @@ impl<'py> Interpreter<'_, 'py> {
         } else {
             None
         };
-        let old = render(&text, container);
-        self.save(container, &text)?;
+        let old = self.save_telling(container, &text)?;
         container.del_item(index)?;
         match element {
             Some(element) => self.tell_item(container, index, &text, Some(&element), None),
@@ -341,6 +339,9 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn is_ordered_dict(&self, container: &Bound<'py, PyAny>) -> Eval<bool> {
+        if container.is_exact_instance_of::<PyDict>() {
+            return Ok(false);
+        }
         let class = container.get_type();
         for base in self.facts.mro(&class)?.iter() {
             let base = base.cast_into::<pyo3::types::PyType>().map_err(PyErr::from)?;
@@ -375,19 +376,37 @@ impl<'py> Interpreter<'_, 'py> {
         old: Option<&Bound<'py, PyAny>>,
         new: Option<&Bound<'py, PyAny>>,
     ) {
-        let shown = render("", index);
+        let shown = shown_index(index);
         let secret = super::statics::text(index).unwrap_or_else(|| text.to_owned());
         if let Some(new) = new {
             self.journal.wrote(&format!("{text}[{shown}]"), new);
         }
         let line = self.line;
-        self.journal.tell(container, &shown, || Change {
+        let old = self.old_value(&secret, old);
+        let new = new.map_or(New::Removed, |new| New::Value(new.clone()));
+        self.journal.tell(container, &shown, line, new, || Change {
             kind: "item",
             place: format!("{text}[{shown}]"),
-            old: old.map_or_else(|| UNSET.to_owned(), |old| render(&secret, old)),
             secret,
-            new: new.map_or(New::Removed, |new| New::Value(new.clone())),
-            line,
+            old,
         });
     }
+}
+
+/// An index as a place shows it; small numbers and short words, which are most, without asking the renderer.
+fn shown_index(index: &Bound<'_, PyAny>) -> String {
+    const SHORT: usize = 12;
+    if index.is_exact_instance_of::<PyInt>()
+        && let Ok(number) = index.extract::<i32>()
+    {
+        return number.to_string();
+    }
+    if let Ok(word) = index.cast_exact::<PyString>() {
+        let word = word.to_string_lossy();
+        let is_word = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        if word.len() <= SHORT && word.bytes().all(is_word) {
+            return format!("'{word}'");
+        }
+    }
+    render("", index)
 }

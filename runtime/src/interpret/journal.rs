@@ -1,10 +1,9 @@
 //! What a heal has written to live objects: how to take it back, and how to tell it.
 
-use std::collections::{HashMap, HashSet};
-
 use protocol::StateChange;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyList, PySet, PyString, PyType};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::render;
 
@@ -83,9 +82,17 @@ pub(super) struct Change<'py> {
     pub(super) place: String,
     /// The last name of the place, which may make its value a secret.
     pub(super) secret: String,
-    pub(super) old: String,
-    pub(super) new: New<'py>,
-    pub(super) line: u32,
+    pub(super) old: Old<'py>,
+}
+
+/// The old value of a change.
+pub(super) enum Old<'py> {
+    /// There was none.
+    Unset,
+    /// A text of it, as it may change.
+    Text(String),
+    /// What cannot change: an atom, or a copy of the journal's own.
+    Value(Bound<'py, PyAny>),
 }
 
 /// The new value of a change.
@@ -96,6 +103,13 @@ pub(super) enum New<'py> {
     Removed,
 }
 
+/// A write, and what came out of the last one to its place.
+struct Told<'py> {
+    change: Change<'py>,
+    new: New<'py>,
+    line: u32,
+}
+
 /// Changes that are told one by one.
 const MAX_TOLD: usize = 200;
 
@@ -104,7 +118,7 @@ const MAX_TOLD: usize = 200;
 pub(super) struct Journal<'py> {
     undo: Vec<Undo<'py>>,
     saved: HashSet<usize>,
-    changes: Vec<Change<'py>>,
+    changes: Vec<Told<'py>>,
     change_at: HashMap<(usize, String), usize>,
     n_untold: usize,
     values: Vec<(String, Bound<'py, PyAny>)>,
@@ -243,13 +257,15 @@ impl<'py> Journal<'py> {
         &mut self,
         owner: &Bound<'py, PyAny>,
         key: &str,
+        line: u32,
+        new: New<'py>,
         change: impl FnOnce() -> Change<'py>,
     ) {
         let at = (owner.as_ptr() as usize, key.to_owned());
         if let Some(known) = self.change_at.get(&at) {
-            let change = change();
-            self.changes[*known].new = change.new;
-            self.changes[*known].line = change.line;
+            let known = &mut self.changes[*known];
+            known.new = new;
+            known.line = line;
             return;
         }
         if self.changes.len() >= MAX_TOLD {
@@ -257,7 +273,26 @@ impl<'py> Journal<'py> {
             return;
         }
         self.change_at.insert(at, self.changes.len());
-        self.changes.push(change());
+        self.changes.push(Told {
+            change: change(),
+            new,
+            line,
+        });
+    }
+
+    /// Whether a write to the whole container is told already, so that what it was before matters no more.
+    pub(super) fn tells_of(&self, owner: &Bound<'py, PyAny>) -> bool {
+        self.change_at
+            .contains_key(&(owner.as_ptr() as usize, String::new()))
+    }
+
+    /// The copy of a list or dict that was just saved.
+    pub(super) fn last_copy(&self) -> Option<Bound<'py, PyAny>> {
+        match self.undo.last()? {
+            Undo::List { items, .. } => Some(items.clone().into_any()),
+            Undo::Dict { items, .. } => Some(items.clone().into_any()),
+            _ => None,
+        }
     }
 
     /// Remembers a value that the heal wrote, by its place.
@@ -296,19 +331,24 @@ impl<'py> Journal<'py> {
     /// What was written, with the values as they are now.
     pub(super) fn told(&self) -> Vec<(u32, StateChange)> {
         let mut told: Vec<(u32, StateChange)> = Vec::new();
-        for change in &self.changes {
-            let new = match &change.new {
+        for Told { change, new, line } in &self.changes {
+            let old = match &change.old {
+                Old::Unset => UNSET.to_owned(),
+                Old::Text(text) => text.clone(),
+                Old::Value(value) => render(&change.secret, value),
+            };
+            let new = match new {
                 New::Value(value) => render(&change.secret, value),
                 New::Removed => REMOVED.to_owned(),
             };
             told.push((
-                change.line,
+                *line,
                 StateChange {
                     kind: change.kind.to_owned(),
                     place: change.place.clone(),
-                    old: change.old.clone(),
+                    old,
                     new,
-                    heal_line: change.line,
+                    heal_line: *line,
                 },
             ));
         }
@@ -320,7 +360,7 @@ impl<'py> Journal<'py> {
                     place: "…".to_owned(),
                     old: String::new(),
                     new: format!("{} further writes", self.n_untold),
-                    heal_line: self.changes.last().map_or(0, |change| change.line),
+                    heal_line: self.changes.last().map_or(0, |told| told.line),
                 },
             ));
         }

@@ -8,7 +8,6 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use super::calls::{Arg, Args, Values};
 use super::guards::{self, count, sequence_len};
 use super::interpreter::Interpreter;
-use super::journal::render;
 use super::methods::ORDERED;
 use super::native;
 use super::operators::is_int;
@@ -280,15 +279,14 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             return self.call_values(callable, values);
         };
         let place = format!("{}(…)", member.path);
-        self.may_write(&format!("`{place}`"))?;
-        let old = render("", &list);
+        self.may_write(format_args!("`{place}`"))?;
         if list.cast::<PyList>().is_err() {
             return Err(Stop::unsupported(
                 format!("`{place}` on something else than a list"),
                 "use a list",
             ));
         }
-        self.save(&list, &place)?;
+        let old = self.save_telling(&list, &place)?;
         if let Some(value) = values.positional.get(1) {
             self.journal.wrote(&place, value);
         }

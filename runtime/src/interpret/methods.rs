@@ -7,11 +7,10 @@ use pyo3::types::{PyDict, PyList, PySet, PyString, PyType};
 use super::calls::{Arg, Args, Values};
 use super::guards::{self, count, sequence_len};
 use super::interpreter::Interpreter;
-use super::journal::render;
 use super::native;
 use super::stop::{Eval, Stop, rule};
 use super::vet::{ANYTHING, EQUAL, HASH, INDEX, ORDER};
-use super::world::Kind;
+use super::world::{Kind, ListedMethod};
 
 /// A method that was found on a receiver.
 pub(super) enum Method<'py> {
@@ -62,6 +61,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         name: &str,
         text: &str,
     ) -> Eval<Method<'py>> {
+        if let Some((function, of, name)) = self.facts.world.method(object, name) {
+            return Ok(Method::Listed { function, of, name });
+        }
         if let Ok(class) = object.cast::<PyType>() {
             return self.resolve_class_method(object, class, name, text);
         }
@@ -71,6 +73,12 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             && let Some((of, name)) = self.listed(object, *position, name)?
             && !self.is_shadowed(object, name)
         {
+            let method = ListedMethod {
+                function: function.clone().unbind(),
+                of,
+                name,
+            };
+            self.facts.world.note_method(object, method);
             return Ok(Method::Listed {
                 function: function.clone(),
                 of,
@@ -192,7 +200,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             Method::Listed { function, of, name } => {
                 let place = format!("{text}.{name}(…)");
                 if is_mutation(object, name) {
-                    self.may_write(&format!("`{place}`"))?;
+                    self.may_write(format_args!("`{place}`"))?;
                     return self.mutate(object, &function, name, args, &place);
                 }
                 if let Some(Arg::Function(_)) = args.positional.first() {
@@ -215,10 +223,12 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         mut values: Values<'py>,
         name: &str,
     ) -> Eval<Bound<'py, PyAny>> {
-        let is_pattern = guards::is_named(object, "Pattern");
-        let is_static = function.get_type().is(&self.facts.world.class_method)
-            || guards::is_named(function, "classmethod_descriptor")
-            || function.get_type().is(&self.facts.world.static_method);
+        let world = self.facts.world;
+        let is_pattern = self.facts.kind(object)? == Kind::Data && guards::is_named(object, "Pattern");
+        let is_static = !function.get_type().is(&world.method_descriptor)
+            && (function.get_type().is(&world.class_method)
+                || guards::is_named(function, "classmethod_descriptor")
+                || function.get_type().is(&world.static_method));
         if is_static {
             let bound = object.getattr(name)?;
             return self.call_values(&bound, values);
@@ -507,10 +517,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             }
             _ => {}
         }
-        let old = render(place, object);
-        if !self.journal.is_saved(object) {
-            self.save(object, place)?;
-        }
+        let old = self.save_telling(object, place)?;
         for value in values.all() {
             self.journal.wrote(place, value);
         }
@@ -577,8 +584,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         let items: Vec<_> = list.get_slice(0, list.len()).iter().collect();
         self.meter.elements(items.len())?;
         let sorted = self.sort(items, key, reverse)?;
-        let old = render(place, object);
-        self.save(object, place)?;
+        let old = self.save_telling(object, place)?;
         native::refill_list(list, &PyList::new(self.py, sorted)?)?;
         self.told_mutation(object, place, old);
         Ok(self.py.None().into_bound(self.py))
@@ -634,13 +640,15 @@ impl<'a, 'py> Interpreter<'a, 'py> {
 }
 
 pub(super) fn is_mutation(object: &Bound<'_, PyAny>, name: &str) -> bool {
-    let is_mutable = object.cast::<PyList>().is_ok()
+    if !MUTATING.contains(&name) {
+        return false;
+    }
+    object.cast::<PyList>().is_ok()
         || object.cast::<PyDict>().is_ok()
         || object.cast::<PySet>().is_ok()
         || object.cast::<pyo3::types::PyByteArray>().is_ok()
         || guards::is_named(object, "deque")
-        || sequence_len(object).is_none() && object.cast::<PyString>().is_err();
-    is_mutable && MUTATING.contains(&name)
+        || sequence_len(object).is_none() && object.cast::<PyString>().is_err()
 }
 
 /// Ordering is asked of elements by these, too.

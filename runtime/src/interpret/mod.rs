@@ -27,12 +27,14 @@ pub(crate) mod probe;
 mod purity;
 mod regex;
 mod replay;
+pub(crate) mod speed;
 mod stack;
 mod statements;
 mod statics;
 mod stop;
 mod strings;
 mod targets;
+mod variables;
 mod vet;
 mod world;
 
@@ -73,7 +75,6 @@ pub(crate) struct Run<'py> {
     pub(crate) flow: Flow<'py>,
     journal: Journal<'py>,
     names: Vec<Name<'py>>,
-    changes: Vec<StateChange>,
     printed: String,
     is_open: bool,
 }
@@ -92,7 +93,6 @@ pub(crate) fn run<'py>(
         Ok(flow) => {
             let Interpreter { names, printed, .. } = interpreter;
             let names = names.into_written();
-            let changes = all_changes(&journal, &names);
             let flow = match flow {
                 statements::Flow::Return(value) => Flow::Return(value),
                 statements::Flow::ResumeBreak => Flow::Break,
@@ -104,7 +104,6 @@ pub(crate) fn run<'py>(
                 flow,
                 journal,
                 names,
-                changes,
                 printed,
                 is_open: true,
             })
@@ -212,9 +211,9 @@ fn all_changes(journal: &Journal<'_>, names: &[Name<'_>]) -> Vec<StateChange> {
 }
 
 impl<'py> Run<'py> {
-    /// What was changed, with the values as they were when the heal ended.
-    pub(crate) fn changes(&self) -> &[StateChange] {
-        &self.changes
+    /// What was changed, with the values as they are now.
+    pub(crate) fn changes(&self) -> Vec<StateChange> {
+        all_changes(&self.journal, &self.names)
     }
 
     /// What it printed.

@@ -1,15 +1,14 @@
 //! The names of a heal: those of the frame, read through; those it writes, kept aside until the heal is committed.
 
-use std::collections::{HashMap, HashSet};
-
 use healcore::tree::{Stmt, StmtKind};
 use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-use crate::frames::{self, NamePlace};
+use crate::frames::NamePlace;
 
 use super::stop::Eval;
+use super::variables::Variables;
 
 /// A name that the heal wrote.
 pub(super) struct Name<'py> {
@@ -21,13 +20,11 @@ pub(super) struct Name<'py> {
 }
 
 /// The variables of a comprehension, a lambda or an `except … as` clause.
-pub(super) type Scope<'py> = HashMap<String, Option<Bound<'py, PyAny>>>;
+pub(super) type Scope<'py> = Vec<(String, Option<Bound<'py, PyAny>>)>;
 
 /// All names of a run.
 pub(super) struct Names<'py> {
-    frame: Bound<'py, PyAny>,
-    /// The variables of the function; nothing for a module or a class body, whose names live in a mapping.
-    locals: Option<HashSet<String>>,
+    variables: Variables<'py>,
     globals_of_heal: HashSet<String>,
     written: Vec<Name<'py>>,
     written_at: HashMap<String, usize>,
@@ -37,26 +34,12 @@ pub(super) struct Names<'py> {
 
 impl<'py> Names<'py> {
     pub(super) fn new(frame: &Bound<'py, PyAny>) -> PyResult<Self> {
-        const CO_OPTIMIZED: u32 = 1;
-        let code = frame.getattr("f_code")?;
-        let locals = if code.getattr("co_flags")?.extract::<u32>()? & CO_OPTIMIZED == 0 {
-            None
-        } else {
-            let mut names = HashSet::new();
-            for field in ["co_varnames", "co_cellvars", "co_freevars"] {
-                for name in code.getattr(field)?.cast_into::<PyTuple>()?.iter() {
-                    names.insert(name.extract::<String>()?);
-                }
-            }
-            Some(names)
-        };
         Ok(Self {
-            frame: frame.clone(),
-            locals,
-            globals_of_heal: HashSet::new(),
+            variables: Variables::of(frame)?,
+            globals_of_heal: HashSet::default(),
             written: Vec::new(),
-            written_at: HashMap::new(),
-            read: HashMap::new(),
+            written_at: HashMap::default(),
+            read: HashMap::default(),
             scopes: Vec::new(),
         })
     }
@@ -101,7 +84,10 @@ impl<'py> Names<'py> {
     /// Binds a variable of the innermost comprehension or lambda.
     pub(super) fn bind_inner(&mut self, name: &str, value: Bound<'py, PyAny>) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_owned(), Some(value));
+            match slot(scope, name) {
+                Some(variable) => *variable = Some(value),
+                None => scope.push((name.to_owned(), Some(value))),
+            }
         }
     }
 
@@ -124,14 +110,13 @@ impl<'py> Names<'py> {
     }
 
     fn is_local(&self, name: &str) -> bool {
-        !self.globals_of_heal.contains(name)
-            && self.locals.as_ref().is_some_and(|locals| locals.contains(name))
+        !self.globals_of_heal.contains(name) && self.variables.is_local(name)
     }
 
     /// Returns what a name means; `None` where it is unbound.
     pub(super) fn find(&mut self, name: &str) -> Eval<Option<Bound<'py, PyAny>>> {
         for scope in self.scopes.iter().rev() {
-            if let Some(value) = scope.get(name) {
+            if let Some((_, value)) = scope.iter().find(|(known, _)| known == name) {
                 return Ok(value.clone());
             }
         }
@@ -147,42 +132,18 @@ impl<'py> Names<'py> {
             return Ok(value.clone());
         }
         let value = if self.globals_of_heal.contains(name) {
-            match frames::lookup_global(&self.frame, name)? {
-                Some(value) => Some(value),
-                None => self.builtin(name)?,
-            }
-        } else if self.is_local(name) {
-            frames::lookup_local(&self.frame, name)?
-        } else if self.locals.is_some() {
-            // What a function has no variable for is a global one, even where `f_locals` has an entry of that name.
-            match frames::lookup_global(&self.frame, name)? {
-                Some(value) => Some(value),
-                None => self.builtin(name)?,
-            }
+            self.variables.global_or_builtin(name)?
         } else {
-            frames::lookup(&self.frame, name)?
+            self.variables.lookup(name)?
         };
         self.read.insert(name.to_owned(), value.clone());
         Ok(value)
     }
 
-    fn builtin(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let builtins = self
-            .frame
-            .getattr("f_builtins")?
-            .cast_into::<pyo3::types::PyDict>()?;
-        builtins.get_item(name)
-    }
-
     /// Writes a name: a variable of the innermost `except … as` clause, else one of the frame, kept aside.
     pub(super) fn set(&mut self, name: &str, value: Bound<'py, PyAny>, line: u32) -> Eval<()> {
-        if let Some(scope) = self
-            .scopes
-            .iter_mut()
-            .rev()
-            .find(|scope| scope.contains_key(name))
-        {
-            scope.insert(name.to_owned(), Some(value));
+        if let Some(variable) = self.scopes.iter_mut().rev().find_map(|scope| slot(scope, name)) {
+            *variable = Some(value);
             return Ok(());
         }
         if let Some(at) = self.written_at.get(name) {
@@ -194,11 +155,11 @@ impl<'py> Names<'py> {
         let place = if self.globals_of_heal.contains(name) {
             NamePlace::Global
         } else {
-            frames::place_of(&self.frame, name)?
+            self.variables.place_of(name)?
         };
         let old = match place {
-            NamePlace::Local => frames::lookup_local(&self.frame, name)?,
-            NamePlace::Global => frames::lookup_global(&self.frame, name)?,
+            NamePlace::Local => self.variables.local(name)?,
+            NamePlace::Global => self.variables.global(name)?,
             NamePlace::Temporary => None,
         };
         self.written_at.insert(name.to_owned(), self.written.len());
@@ -221,4 +182,10 @@ impl<'py> Names<'py> {
     pub(super) fn into_written(self) -> Vec<Name<'py>> {
         self.written
     }
+}
+
+/// The variable of a scope. Scopes have few: looking through them is the fastest.
+fn slot<'a, 'py>(scope: &'a mut Scope<'py>, name: &str) -> Option<&'a mut Option<Bound<'py, PyAny>>> {
+    let variable = scope.iter_mut().find(|(known, _)| known == name);
+    variable.map(|(_, value)| value)
 }

@@ -3,7 +3,7 @@
 use healcore::tree::BinaryOp;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyString};
+use pyo3::types::{PyDict, PyFrozenSet, PyInt, PyList, PySet, PyString};
 
 fn owned<'py>(py: Python<'py>, pointer: *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: each caller passes what a call just returned: a new reference, or null with an error set.
@@ -168,6 +168,14 @@ pub(super) fn text_len(text: &Bound<'_, PyString>) -> usize {
 
 /// The bits of an int or of an instance of a subclass.
 pub(super) fn bit_length(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if object.cast::<PyInt>().is_ok() {
+        let mut overflow = 0;
+        // SAFETY: the object is a live int or of a subclass, whose own digits the call reads.
+        let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &mut overflow) };
+        if overflow == 0 {
+            return Ok(u64::from(64 - small.unsigned_abs().leading_zeros()));
+        }
+    }
     super::world::world(object.py())?
         .int_bit_length
         .bind(object.py())

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, 
 
 use super::guards::{self, sequence_len};
 use super::interpreter::Interpreter;
-use super::journal::{Change, New, OwnWay, render};
+use super::journal::{Change, New, Old, OwnWay, render};
 use super::native;
 use super::stop::{Eval, Stop, rule};
 use super::vet::{ANYTHING, EQUAL, HASH, LENGTH, ORDER, SHOWN, TEXT, TRUTH};
@@ -30,10 +30,7 @@ impl<'py> Interpreter<'_, 'py> {
         left: &Bound<'py, PyAny>,
         right: &Bound<'py, PyAny>,
     ) -> Eval<()> {
-        let is_atom = |value: &Bound<'py, PyAny>| {
-            self.facts.world.kind(value.get_type_ptr() as usize) == Some(Kind::Atom)
-        };
-        if is_atom(left) && is_atom(right) {
+        if self.is_atom(left) && self.is_atom(right) {
             return self.guard_operands(op, left, right);
         }
         self.opposite_of(&[left, right], |this| this.guard_operands(op, left, right))
@@ -102,7 +99,7 @@ impl<'py> Interpreter<'_, 'py> {
         if !changes {
             return self.binary(op, left, &right);
         }
-        self.may_write(&format!("`{place} {op}= …`", op = symbol(op)))?;
+        self.may_write(format_args!("`{place} {op}= …`", op = symbol(op)))?;
         let right = match (kind, op) {
             (Kind::List | Kind::Deque, BinaryOp::Add) => {
                 let items = self.materialise(&right)?;
@@ -123,8 +120,7 @@ impl<'py> Interpreter<'_, 'py> {
                 right
             }
         };
-        let old = render(place, left);
-        self.save(left, place)?;
+        let old = self.save_telling(left, place)?;
         let value = native::in_place(op, left, &right)?;
         self.meter.created(&value)?;
         self.forget_keys(left);
@@ -147,8 +143,7 @@ impl<'py> Interpreter<'_, 'py> {
         };
         if self.facts.is_native_callable(&method) {
             self.guard_binary(op, left, &right)?;
-            let old = render(place, left);
-            self.save(left, place)?;
+            let old = self.save_telling(left, place)?;
             let right = if left.cast::<PyList>().is_ok() && op == BinaryOp::Add {
                 PyList::new(self.py, self.materialise(&right)?)?.into_any()
             } else {
@@ -188,6 +183,13 @@ impl<'py> Interpreter<'_, 'py> {
 
     /// How a container of the library is restored; nothing for the builtin ones and for what is no container.
     fn own_way(&self, object: &Bound<'py, PyAny>) -> Eval<Option<OwnWay>> {
+        let is_builtin = object.is_exact_instance_of::<PyList>()
+            || object.is_exact_instance_of::<PyDict>()
+            || object.is_exact_instance_of::<PySet>()
+            || object.is_exact_instance_of::<PyByteArray>();
+        if is_builtin {
+            return Ok(None);
+        }
         let class = object.get_type();
         for base in self.facts.mro(&class)?.iter() {
             let Ok(base) = base.cast_into::<pyo3::types::PyType>() else {
@@ -209,16 +211,58 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     /// Tells of a mutation of a whole container.
-    pub(super) fn told_mutation(&mut self, object: &Bound<'py, PyAny>, place: &str, old: String) {
+    pub(super) fn told_mutation(&mut self, object: &Bound<'py, PyAny>, place: &str, old: Old<'py>) {
         let line = self.line;
-        self.journal.tell(object, "", || Change {
+        let new = New::Value(object.clone());
+        self.journal.tell(object, "", line, new, || Change {
             kind: "call",
             place: place.to_owned(),
             secret: place.to_owned(),
             old,
-            new: New::Value(object.clone()),
-            line,
         });
+    }
+
+    /// Keeps a copy of a container before a mutation, and what to tell of it as it was.
+    pub(super) fn save_telling(&mut self, object: &Bound<'py, PyAny>, place: &str) -> Eval<Old<'py>> {
+        if self.journal.tells_of(object) {
+            self.save(object, place)?;
+            return Ok(Old::Unset);
+        }
+        if !self.journal.is_saved(object) && self.holds_few_atoms(object) {
+            self.save(object, place)?;
+            if let Some(copy) = self.journal.last_copy() {
+                return Ok(Old::Value(copy));
+            }
+        }
+        let old = render(place, object);
+        self.save(object, place)?;
+        Ok(Old::Text(old))
+    }
+
+    /// Whether a value is a list or dict of some values that cannot change: a copy shows later what it shows now.
+    fn holds_few_atoms(&self, object: &Bound<'py, PyAny>) -> bool {
+        const FEW: usize = 32;
+        let is_atom = |value: &Bound<'py, PyAny>| self.is_atom(value);
+        if let Ok(list) = object.cast_exact::<PyList>() {
+            return list.len() <= FEW && list.iter().all(|item| is_atom(&item));
+        }
+        if let Ok(dict) = object.cast_exact::<PyDict>() {
+            return dict.len() <= FEW && dict.iter().all(|(key, value)| is_atom(&key) && is_atom(&value));
+        }
+        false
+    }
+
+    fn is_atom(&self, value: &Bound<'py, PyAny>) -> bool {
+        self.facts.world.kind(value.get_type_ptr() as usize) == Some(Kind::Atom)
+    }
+
+    /// What to tell of a value that something else takes the place of.
+    pub(super) fn old_value(&self, secret: &str, old: Option<&Bound<'py, PyAny>>) -> Old<'py> {
+        match old {
+            None => Old::Unset,
+            Some(old) if self.is_atom(old) => Old::Value(old.clone()),
+            Some(old) => Old::Text(render(secret, old)),
+        }
     }
 
     pub(super) fn comparison(

@@ -1,7 +1,6 @@
 //! A way for end-to-end tests to run HealCore in a frame of theirs.
 
 use healcore::{Options, PythonMinor, check, check_expression};
-use protocol::StateChange;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -30,10 +29,10 @@ fn _probe_compile<'py>(source: &Bound<'py, PyString>, filename: &str) -> PyResul
 }
 
 /// Everything is in scope; program calls are allowed where the test says so.
-struct TestPolicy {
-    allows_calls: bool,
+pub(super) struct TestPolicy {
+    pub(super) allows_calls: bool,
     /// The guard's policy, where calls that change nothing may run.
-    guard: Option<healguard::Policy>,
+    pub(super) guard: Option<healguard::Policy>,
 }
 
 impl CallPolicy for TestPolicy {
@@ -61,7 +60,7 @@ impl CallPolicy for TestPolicy {
     }
 }
 
-fn options(py: Python<'_>, allows_calls: bool) -> Options {
+pub(super) fn options(py: Python<'_>, allows_calls: bool) -> Options {
     Options {
         allow_empty: true,
         program_calls: if allows_calls {
@@ -111,7 +110,7 @@ fn _probe_run(
         Ok(done) => done,
         Err(error) => return Ok(shown(&error).to_string()),
     };
-    let changes: Vec<StateChange> = done.changes().to_vec();
+    let changes = done.changes();
     let written: Vec<String> = done
         .written_values()
         .into_iter()
@@ -177,15 +176,13 @@ fn _probe_evaluate<'py>(
 }
 
 fn shown(error: &HealError) -> Value {
-    let (kind, exception) = match &error.kind {
-        HealErrorKind::Raised { exception } => ("raised", Some(exception.clone())),
-        HealErrorKind::Limit { .. } => ("limit", None),
-        HealErrorKind::Refused { .. } => ("refused", None),
-        HealErrorKind::Unsupported => ("unsupported", None),
+    let exception = match &error.kind {
+        HealErrorKind::Raised { exception } => Some(exception.clone()),
+        HealErrorKind::Limit { .. } | HealErrorKind::Refused { .. } | HealErrorKind::Unsupported => None,
     };
     json!({
         "outcome": "error",
-        "kind": kind,
+        "kind": error.kind.name(),
         "exception": exception,
         "rule": error.rule(),
         "message": error.message,

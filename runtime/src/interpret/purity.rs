@@ -8,11 +8,11 @@
 //! Where C code is going to call a special method, as a dict calls `__hash__`, the method is followed first with the
 //! very arguments that it will get; then C code may call it, since it would do the same again.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use healcore::tables::Member;
 use pyo3::prelude::*;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::calls::Values;
 use super::instructions::Routine;
@@ -288,7 +288,7 @@ impl<'py> Interpreter<'_, 'py> {
         keys: Vec<Bound<'py, PyAny>>,
     ) -> Eval<()> {
         let length = keys.len();
-        let mut table: HashMap<isize, Vec<Bound<'py, PyAny>>> = HashMap::new();
+        let mut table: HashMap<isize, Vec<Bound<'py, PyAny>>> = HashMap::default();
         for key in keys {
             let is_known = self.machine.hashes.contains_key(&(key.as_ptr() as usize));
             if !is_known && self.facts.kind(&key)? != Kind::Atom {

@@ -1,7 +1,5 @@
 //! Statements.
 
-use std::collections::HashMap;
-
 use healcore::tree::{Cause, ExceptionRef, Expr, Handler, Import, Imported, Raise, Stmt, StmtKind};
 use pyo3::exceptions::{PyAssertionError, PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -203,7 +201,7 @@ impl<'py> Interpreter<'_, 'py> {
             let value = exception.value(py).clone().into_any();
             self.handled.push(exception);
             if let Some(name) = &handler.name {
-                self.names.enter(HashMap::from([(name.id.clone(), Some(value))]));
+                self.names.enter(vec![(name.id.clone(), Some(value))]);
             }
             let flow = self.block(&handler.body);
             if handler.name.is_some() {

@@ -1,13 +1,14 @@
 //! What types say, read without asking the object and kept for the run: MRO, class attributes, special methods.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use pyo3::exceptions::PyBaseException;
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use rustc_hash::FxHashMap as HashMap;
 
 use super::native;
 use super::world::{self, Kind, World};
@@ -32,7 +33,7 @@ type Position<'py> = Option<(usize, Bound<'py, PyAny>)>;
 pub(super) struct TypeFacts<'py> {
     pub(super) class: Bound<'py, PyType>,
     pub(super) kind: Kind,
-    dicts: Vec<Bound<'py, PyAny>>,
+    dicts: Vec<Bound<'py, PyDict>>,
     found: RefCell<HashMap<String, Position<'py>>>,
     specials: RefCell<HashMap<&'static str, Special<'py>>>,
 }
@@ -86,7 +87,8 @@ impl<'py> Facts<'py> {
     fn learn(&self, class: &Bound<'py, PyType>) -> PyResult<TypeFacts<'py>> {
         let mut dicts = Vec::new();
         for base in self.mro(class)?.iter() {
-            dicts.push(self.class_dict(&base)?);
+            let base = base.cast_into::<PyType>()?;
+            dicts.push(self.world.class_items(&base)?);
         }
         let kind = match self.world.kind(class.as_ptr() as usize) {
             Some(kind) => kind,
@@ -130,22 +132,20 @@ impl<'py> Facts<'py> {
 
     /// The MRO of a class, past its metaclass.
     pub(super) fn mro(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyTuple>> {
+        if world::has_plain_metaclass(class) {
+            return Ok(class
+                .getattr(intern!(self.py, "__mro__"))?
+                .cast_into::<PyTuple>()?);
+        }
         let reader = self.world.type_mro.bind(self.py);
         Ok(reader
             .call_method1("__get__", (class, class.get_type()))?
             .cast_into::<PyTuple>()?)
     }
 
-    fn class_dict(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.world
-            .type_dict
-            .bind(self.py)
-            .call_method1("__get__", (class, class.get_type()))
-    }
-
     /// What stands in the class's own dict.
     pub(super) fn own(&self, class: &Bound<'py, PyType>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        read(&self.class_dict(class.as_any())?, name)
+        read(&self.world.class_dict(class)?, name)
     }
 
     /// The name of the class's module.
@@ -181,7 +181,7 @@ impl<'py> Facts<'py> {
         }
         let mut found = None;
         for (position, dict) in facts.dicts.iter().enumerate() {
-            if let Some(value) = read(dict, name)? {
+            if let Some(value) = dict.get_item(name)? {
                 found = Some((position, value));
                 break;
             }
@@ -194,14 +194,7 @@ impl<'py> Facts<'py> {
     pub(super) fn slots(&self, facts: &TypeFacts<'py>) -> Vec<Bound<'py, PyString>> {
         let mut slots = Vec::new();
         for dict in &facts.dicts {
-            // A read-only proxy of a class's dict: a builtin over a builtin.
-            let Ok(items) = dict.call_method0("items").and_then(|items| items.try_iter()) else {
-                continue;
-            };
-            for item in items.flatten() {
-                let Ok((name, value)) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>() else {
-                    continue;
-                };
+            for (name, value) in dict.iter() {
                 let is_slot = self
                     .world
                     .native_data_descriptors

@@ -78,6 +78,18 @@ pub(crate) enum HealErrorKind {
     Unsupported,
 }
 
+impl HealErrorKind {
+    /// Returns its name for tests and benchmarks.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Raised { .. } => "raised",
+            Self::Limit { .. } => "limit",
+            Self::Refused { .. } => "refused",
+            Self::Unsupported => "unsupported",
+        }
+    }
+}
+
 impl HealError {
     /// Returns the id of the broken rule, where one was broken.
     pub(crate) fn rule(&self) -> Option<&str> {

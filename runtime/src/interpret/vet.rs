@@ -1,10 +1,9 @@
 //! Before C code may touch a value: would that run code of the program? Would it ever end?
 
-use std::collections::HashSet;
-
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple};
+use rustc_hash::FxHashSet as HashSet;
 
 use super::interpreter::Interpreter;
 use super::native;
@@ -130,7 +129,7 @@ impl<'py> Interpreter<'_, 'py> {
         let mut walk = Walk {
             specials,
             path: Vec::new(),
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             n_values: 0,
         };
         self.walk(object, &mut walk)?;

@@ -1,12 +1,14 @@
 //! What is known of the interpreter before a heal runs, fetched once: types, their readers, trusted modules.
 
-use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use healcore::tables::{Builtin, BuiltinType, ExceptionName};
+use healcore::tables::{Builtin, BuiltinType, ExceptionName, Receiver};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule, PyString, PyType};
+use rustc_hash::FxHashMap as HashMap;
 
 /// What a type's instances are to the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,13 @@ impl Kind {
     }
 }
 
+/// A method of a listed type.
+pub(super) struct ListedMethod {
+    pub(super) function: Py<PyAny>,
+    pub(super) of: &'static Receiver,
+    pub(super) name: &'static str,
+}
+
 /// Facts of the interpreter.
 pub(super) struct World {
     pub(super) int_bit_length: Py<PyAny>,
@@ -69,6 +78,11 @@ pub(super) struct World {
     pub(super) weak_proxies: Vec<Py<PyAny>>,
     builtins: HashMap<&'static str, Py<PyAny>>,
     kinds: HashMap<usize, Kind>,
+    pub(super) method_descriptor: Py<PyAny>,
+    /// What stands in the classes that nothing can change.
+    fixed: Mutex<HashMap<usize, Py<PyDict>>>,
+    /// The listed methods of such classes, as far as they were called.
+    methods: Mutex<HashMap<usize, HashMap<&'static str, ListedMethod>>>,
     _kept: Vec<Py<PyAny>>,
     stdlib: String,
 }
@@ -116,11 +130,11 @@ impl World {
         let names = Builtin::ALL.iter().map(|builtin| builtin.name());
         let names = names.chain(BuiltinType::ALL.iter().map(|class| class.name()));
         let names = names.chain(ExceptionName::ALL.iter().map(|exception| exception.name()));
-        let mut known = HashMap::new();
+        let mut known = HashMap::default();
         for name in names {
             known.insert(name, builtins.getattr(name)?.unbind());
         }
-        let mut kinds = HashMap::new();
+        let mut kinds = HashMap::default();
         let mut kept = Vec::new();
         let mut note = |class: Bound<'_, PyAny>, kind: Kind| {
             kinds.insert(class.as_ptr() as usize, kind);
@@ -198,6 +212,9 @@ impl World {
             ],
             builtins: known,
             kinds,
+            method_descriptor: one("MethodDescriptorType")?,
+            fixed: Mutex::default(),
+            methods: Mutex::default(),
             _kept: kept,
             stdlib: library
                 .rsplit_once('/')
@@ -213,6 +230,57 @@ impl World {
     /// The kind of a type that is known from the start.
     pub(super) fn kind(&self, class: usize) -> Option<Kind> {
         self.kinds.get(&class).copied()
+    }
+
+    /// A class's own dict, which can only be read, past its metaclass.
+    pub(super) fn class_dict<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+        if has_plain_metaclass(class) {
+            return class.getattr(intern!(class.py(), "__dict__"));
+        }
+        self.type_dict
+            .bind(class.py())
+            .call_method1(intern!(class.py(), "__get__"), (class, class.get_type()))
+    }
+
+    /// What stands in a class's own dict now.
+    pub(super) fn class_items<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyDict>> {
+        let py = class.py();
+        let address = class.as_ptr() as usize;
+        let is_fixed = is_fixed(class);
+        if is_fixed && let Some(items) = lock(&self.fixed).get(&address) {
+            return Ok(items.bind(py).clone());
+        }
+        let items = self
+            .class_dict(class)?
+            .call_method0(intern!(py, "copy"))?
+            .cast_into::<PyDict>()?;
+        if is_fixed {
+            lock(&self.fixed).insert(address, items.clone().unbind());
+        }
+        Ok(items)
+    }
+
+    /// A listed method of a value's type, where it was called before and nothing can have changed it.
+    pub(super) fn method<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+    ) -> Option<(Bound<'py, PyAny>, &'static Receiver, &'static str)> {
+        let methods = lock(&self.methods);
+        let method = methods.get(&(object.get_type_ptr() as usize))?.get(name)?;
+        Some((method.function.bind(object.py()).clone(), method.of, method.name))
+    }
+
+    /// Remembers a listed method of a value's type, where nothing can change it.
+    pub(super) fn note_method(&self, object: &Bound<'_, PyAny>, method: ListedMethod) {
+        let class = object.get_type();
+        let address = class.as_ptr() as usize;
+        if self.kinds.contains_key(&address) && is_fixed(&class) {
+            lock(&self.methods)
+                .entry(address)
+                .or_default()
+                .insert(method.name, method);
+        }
     }
 
     /// Whether a module is the standard library's own: nothing of the program stands in its place.
@@ -264,6 +332,24 @@ impl World {
         };
         Ok(self.is_library(&module).then_some(module))
     }
+}
+
+/// Whether a class is read by `type` itself: its metaclass cannot stand in front.
+pub(super) fn has_plain_metaclass(class: &Bound<'_, PyType>) -> bool {
+    class.get_type().is(class.py().get_type::<PyType>())
+}
+
+/// Whether no code can change a class, and it lives as long as the interpreter.
+fn is_fixed(class: &Bound<'_, PyType>) -> bool {
+    // `Py_TPFLAGS_IMMUTABLETYPE`.
+    const IMMUTABLE: std::ffi::c_ulong = 1 << 8;
+    // SAFETY: `class` is a live type object and the call only reads its flags.
+    let flags = unsafe { ffi::PyType_GetFlags(class.as_type_ptr()) };
+    flags & IMMUTABLE != 0 && flags & ffi::Py_TPFLAGS_HEAPTYPE == 0
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A module that is loaded already.

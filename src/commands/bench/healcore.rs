@@ -3,12 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::super::run::extension;
-use super::chosen_python;
-use crate::bench::{self, Engine};
+use super::engine;
+use crate::bench;
 use crate::error::Result;
-use crate::folders::Places;
-use crate::launch;
 use crate::render::Done;
 
 /// Check every heal of a folder, and run those that only a run can judge in a real interpreter, beside CPython's own
@@ -27,15 +24,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Done> {
     let heals = bench::read_heals(&args.folder)?;
-    let places = Places::of_this_process();
-    let python = chosen_python(args.python.as_deref(), &places)?;
-    let interpreter = launch::probe(&python, &places.cache()?)?;
-    interpreter.refuse(&python)?;
-    let engine = Engine {
-        python,
-        minor: u8::try_from(interpreter.version.1).unwrap_or(u8::MAX),
-        extension: extension()?,
-    };
+    let engine = engine(args.python.as_deref())?;
     let report = bench::measure(&heals, &engine, |id| {
         // Progress is for people who watch; nobody may be watching.
         let _ = writeln!(std::io::stderr(), "{id}");
