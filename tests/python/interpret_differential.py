@@ -812,6 +812,7 @@ a = ids | {4}, ids & {1}, ids - {1}, ids ^ {1}, ids <= {1, 2, 3}, d.keys() & {"x
 dq.append(4); dq.appendleft(0); a = dq.pop(), dq.popleft(); dq.extend([8, 9]); dq.extendleft([7]); dq.rotate(1); dq.remove(8); dq.reverse()
 dq.clear(); a = dq.maxlen
 a = dq.popleft(), dq.popleft(), dq.popleft(), dq.popleft()
+cnt.update(None); cnt.update("ab"); cnt.subtract(None)
 od.move_to_end("p"); a = od.popitem(last=False); od["z"] = 1; od.update(k=2)
 cnt.update("aab"); cnt.subtract("c"); a = cnt.most_common(1), cnt.total(), sorted(cnt.elements()); cnt["q"] = 5
 ba.append(65); ba.extend(b"xy"); a = ba.pop(), ba.decode()

@@ -539,6 +539,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             return Ok(());
         };
         let is_counter = guards::is_named(object, "Counter");
+        if is_counter && source.is_none() {
+            // A counter takes `None` for nothing.
+            return Ok(());
+        }
         let facts = self.facts.of(&source)?;
         let is_mapping = source.cast::<PyDict>().is_ok() || self.facts.lookup(&facts, "keys")?.is_some();
         if is_counter && !is_mapping {
