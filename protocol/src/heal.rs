@@ -18,6 +18,9 @@ pub enum ResumeAction {
     Return,
     /// The exception goes on.
     Raise,
+    /// Another exception is raised in its place.
+    #[serde(rename = "raise-new")]
+    RaiseNew,
 }
 
 impl ResumeAction {
@@ -29,6 +32,7 @@ impl ResumeAction {
             Self::Line => "line",
             Self::Return => "return",
             Self::Raise => "raise",
+            Self::RaiseNew => "raise-new",
         }
     }
 }
@@ -45,7 +49,8 @@ pub struct HealProposal {
     /// Where to go on; `None` where the code's own `return`, `break` or `continue` says it.
     #[serde(default)]
     pub then: Option<ResumeAction>,
-    /// For `return`: a HealCore expression, evaluated after the code ran; `None` returns `None`.
+    /// For `return`: a HealCore expression, evaluated after the code ran; `None` returns `None`. For `raise-new`: the
+    /// exception.
     #[serde(default)]
     pub value: Option<String>,
     /// For `line`: the line of the file to go on at.

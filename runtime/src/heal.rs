@@ -21,6 +21,7 @@ use crate::interpret::{self, Flow, HealError};
 use crate::journal::{self, Healed};
 use crate::passing::Site;
 use crate::plan::{Plan, Route};
+use crate::raise_new::{self, Making};
 use crate::render::{self, FrameAt, Secrets};
 use crate::resume::Action;
 use crate::state;
@@ -32,6 +33,7 @@ const GOOD_FOR: Duration = Duration::from_secs(600);
 struct Checked {
     proposal: HealProposal,
     program: Program,
+    making: Making,
     checked_at: Instant,
 }
 
@@ -57,6 +59,8 @@ struct Target<'py> {
     frame: Bound<'py, PyAny>,
     location: Location,
     plan: Plan,
+    /// Whether it is on the running stack, and not of a task that waits.
+    is_running: bool,
 }
 
 /// Checks and applies heals in the frames of a crash.
@@ -86,6 +90,7 @@ impl<'py> Healer<'py> {
                     frame: at.frame.clone(),
                     location: render::location(at),
                     plan: Plan::of(at, site.offset)?,
+                    is_running: is_running(&stack[0].frame, &at.frame)?,
                 });
             }
         }
@@ -153,8 +158,8 @@ impl<'py> Healer<'py> {
 
     fn look_at(&mut self, proposal: &HealProposal) -> Result<Check, Failure> {
         let target = self.target(proposal.frame)?;
-        let program = match read(proposal, &target.frame)? {
-            Ok(program) => program,
+        let (program, making) = match read(proposal, &target.frame)? {
+            Ok(read) => read,
             Err(violations) => {
                 let reason = match &violations[..] {
                     [one] => one.message.clone(),
@@ -190,7 +195,7 @@ impl<'py> Healer<'py> {
         let printed = secrets.mask(run.printed());
         let written = gate::written(&run);
         let temporary = run.temporary_names();
-        let route = target.route(proposal, &run.flow);
+        let route = target.route(proposal, making, &run.flow);
         run.rollback().map_err(|error| internal(&error))?;
         let route = match route {
             Ok(route) => route,
@@ -214,6 +219,7 @@ impl<'py> Healer<'py> {
         let checked = Checked {
             proposal: proposal.clone(),
             program,
+            making,
             checked_at: Instant::now(),
         };
         self.checked.insert(heal_id.clone(), checked);
@@ -269,7 +275,7 @@ impl<'py> Healer<'py> {
             Failure::new(FailureKind::HealFailed, secrets.mask(&what(&error)), hint)
         })?;
         let route = target
-            .route(&checked.proposal, &run.flow)
+            .route(&checked.proposal, checked.making, &run.flow)
             .map_err(|no_jump| Failure::new(FailureKind::JumpRefused, no_jump.message, no_jump.hint))?;
         let written = gate::written(&run);
         if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
@@ -319,12 +325,22 @@ impl<'py> Healer<'py> {
 }
 
 impl<'py> Target<'py> {
-    fn route(&self, proposal: &HealProposal, flow: &Flow<'py>) -> Result<Route, crate::control::NoJump> {
+    fn route(
+        &self,
+        proposal: &HealProposal,
+        making: Making,
+        flow: &Flow<'py>,
+    ) -> Result<Route, crate::control::NoJump> {
+        let masked = |route: Route| {
+            let effect = Secrets::of(&self.frame).mask(&route.effect);
+            Route { effect, ..route }
+        };
         match flow {
-            Flow::Return(value) => self.plan.return_value(value).map(|route| {
-                let effect = Secrets::of(&self.frame).mask(&route.effect);
-                Route { effect, ..route }
-            }),
+            Flow::Return(value) if proposal.then == Some(ResumeAction::RaiseNew) => {
+                let line = self.plan.line_here();
+                raise_new::route(&self.frame, line, making, value, self.is_running).map(masked)
+            }
+            Flow::Return(value) => self.plan.return_value(value).map(masked),
             Flow::Break => self.plan.break_loop(),
             Flow::Continue => self.plan.continue_loop(),
             Flow::End => match proposal.then {
@@ -334,38 +350,57 @@ impl<'py> Target<'py> {
                 Some(ResumeAction::Return) => self
                     .plan
                     .return_value(self.frame.py().None().bind(self.frame.py())),
-                // `read` lets only code through that goes on itself where `then` is absent; it did not reach its
+                // `read` has put the exception at the end of the code, as what it returns, and lets only code through that goes on itself where `then` is absent; it did not reach its
                 // own return here, so the exception stands.
-                Some(ResumeAction::Raise) | None => Ok(self.plan.raise()),
+                Some(ResumeAction::Raise | ResumeAction::RaiseNew) | None => Ok(self.plan.raise()),
             },
         }
     }
 }
 
 /// Reads code and value into one program; the inner error holds the rules that they break.
-fn read(proposal: &HealProposal, frame: &Bound<'_, PyAny>) -> Result<Result<Program, Vec<Refusal>>, Failure> {
+fn read(
+    proposal: &HealProposal,
+    frame: &Bound<'_, PyAny>,
+) -> Result<Result<(Program, Making), Vec<Refusal>>, Failure> {
     let options = frame_names::options(frame).map_err(|error| internal(&error))?;
     let checked = roomy(|| healcore::check(&proposal.code, &options))?;
     let mut violations: Vec<Refusal> = checked.violations.into_iter().map(refusal).collect();
-    let value = match (&proposal.value, proposal.then) {
-        (None, _) => None,
-        (Some(_), then) if then != Some(ResumeAction::Return) => {
+    let (making, value) = match (&proposal.value, proposal.then) {
+        (None, Some(ResumeAction::RaiseNew)) => {
             return Err(Failure::new(
                 FailureKind::BadRequest,
-                "`value` is only for `then: return`",
-                "leave `value` out, or choose return",
+                "`then: raise-new` needs `value`, the exception",
+                "give an exception, such as KeyError('id')",
             ));
         }
-        (Some(text), _) => {
-            let checked = roomy(|| healcore::check_expression(text, &options))?;
-            violations.extend(checked.violations.into_iter().map(|violation| {
-                let refusal = refusal(violation);
-                Refusal {
-                    message: format!("in `value`: {}", refusal.message),
-                    ..refusal
+        (None, _) => (Making::AsIs, None),
+        (Some(_), then) if !matches!(then, Some(ResumeAction::Return | ResumeAction::RaiseNew)) => {
+            return Err(Failure::new(
+                FailureKind::BadRequest,
+                "`value` is only for `then: return` and `then: raise-new`",
+                "leave `value` out, or choose one of them",
+            ));
+        }
+        (Some(text), then) => {
+            let builtin = match then {
+                Some(ResumeAction::RaiseNew) => roomy(|| raise_new::read_builtin(text, &options))?,
+                _ => None,
+            };
+            match builtin {
+                Some((making, arguments)) => (making, Some(arguments)),
+                None => {
+                    let checked = roomy(|| healcore::check_expression(text, &options))?;
+                    violations.extend(checked.violations.into_iter().map(|violation| {
+                        let refusal = refusal(violation);
+                        Refusal {
+                            message: format!("in `value`: {}", refusal.message),
+                            ..refusal
+                        }
+                    }));
+                    (Making::AsIs, checked.expression)
                 }
-            }));
-            checked.expression
+            }
         }
     };
     let Some(mut program) = checked.program.filter(|_| violations.is_empty()) else {
@@ -384,7 +419,7 @@ fn read(proposal: &HealProposal, frame: &Bound<'_, PyAny>) -> Result<Result<Prog
         (None, false) => Err(Failure::new(
             FailureKind::BadRequest,
             "nothing says where to go on",
-            "give `then`: next, retry, line (with `line`), return (with `value`) or raise",
+            "give `then`: next, retry, line (with `line`), return (with `value`), raise or raise-new (with `value`)",
         )),
         _ => {
             if let Some(value) = value {
@@ -394,9 +429,21 @@ fn read(proposal: &HealProposal, frame: &Bound<'_, PyAny>) -> Result<Result<Prog
                     kind: StmtKind::Return(Some(value)),
                 });
             }
-            Ok(Ok(program))
+            Ok(Ok((program, making)))
         }
     }
+}
+
+/// Whether a frame is the crashed one or one of its callers.
+fn is_running(crashed: &Bound<'_, PyAny>, frame: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut next = crashed.clone();
+    while !next.is_none() {
+        if next.is(frame) {
+            return Ok(true);
+        }
+        next = next.getattr("f_back")?;
+    }
+    Ok(false)
 }
 
 /// What a run of healing code ended in, in words.

@@ -64,10 +64,17 @@ impl Hook {
         resume::take_return_value(py).unwrap_or_else(|| py.None())
     }
 
+    /// Stands in front of code that only a jump enters.
+    #[getter]
+    fn returning(&self) -> bool {
+        false
+    }
+
     /// Code that is pickled by value is loaded by a process that may know nothing of us.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (), Bound<'py, PyAny>)> {
         let inert = pyo3::types::PyDict::new(py);
         inert.set_item("pending", true)?;
+        inert.set_item("returning", false)?;
         inert.set_item("value", py.None())?;
         Ok((
             py.import("types")?.getattr("SimpleNamespace")?,
@@ -102,6 +109,7 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
         outcome,
         sites,
         frames,
+        becomes,
         why,
     } = decide::decide(&frame, &exception)?;
     if !outcome.pauses() {
@@ -110,7 +118,7 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
     }
     if let Some(file) = &state::settings().decisions {
         note_decision(file, &exception, &frame, &why)?;
-        passing::release(&exception)?;
+        passing::release(&exception, &becomes)?;
         return Ok(true);
     }
     pause::pause(&Way {
@@ -118,6 +126,7 @@ fn goes_on(py: Python<'_>) -> PyResult<bool> {
         frame: &frame,
         sites: &sites,
         frames: &frames,
+        becomes: &becomes,
         why: &why,
     })
 }
@@ -145,7 +154,7 @@ fn note_decision(
 }
 
 /// The exception that the handler is handling.
-fn handled_exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+pub(crate) fn handled_exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     // SAFETY: the interpreter is attached.
     let exception = unsafe { pyo3::ffi::PyErr_GetHandledException() };
     // SAFETY: a new reference or null.

@@ -115,6 +115,14 @@ pub(crate) fn note_heal(healed: Healed) {
     HEALS.lock().unwrap_or_else(PoisonError::into_inner).push(healed);
 }
 
+/// Says of the last heal that the program did not go on as it was to.
+pub(crate) fn note_refusal(reason: &str) {
+    let mut heals = HEALS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(last) = heals.last_mut() {
+        last.effect = format!("CPython refused the jump ({reason}), so the exception went on");
+    }
+}
+
 /// Forgets the heals of the parent process.
 pub(crate) fn forget_heals() {
     HEALS.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -112,6 +112,52 @@ impl Landings {
         around
     }
 
+    /// Whether CPython jumps to this instruction: only where it finds a way there from the start of the code.
+    pub(crate) fn is_reachable(&self, offset: u32) -> bool {
+        let code = &self.code;
+        let mut reached = vec![false; code.instructions.len()];
+        let mut todo = vec![0];
+        while let Some(index) = todo.pop() {
+            let Some(instruction) = code.instructions.get(index) else {
+                continue;
+            };
+            if std::mem::replace(&mut reached[index], true) {
+                continue;
+            }
+            if matches!(
+                instruction.op,
+                Op::Jump | Op::JumpBack | Op::JumpIf(_) | Op::JumpBackIf(_) | Op::Branch | Op::BranchBack
+            ) {
+                todo.extend(code.index_at(instruction.target()));
+            }
+            let ends = matches!(
+                instruction.op,
+                Op::Jump | Op::JumpBack | Op::Return | Op::ReturnConst | Op::Reraise | Op::RaiseVarargs
+            );
+            if !ends {
+                todo.push(index + 1);
+            }
+            let covered = code.regions.iter();
+            let handlers = covered.filter(|region| code.index_at(region.start) == Some(index));
+            todo.extend(handlers.filter_map(|region| code.index_at(region.target)));
+        }
+        code.index_at(offset).is_some_and(|index| reached[index])
+    }
+
+    /// Whether an exception at this instruction meets the statement's handler.
+    pub(crate) fn guards(&self, landing: &Landing, offset: u32) -> bool {
+        let mut offset = offset;
+        // As in `around`.
+        for _ in 0..=self.code.regions.len() {
+            match covering(&self.code.regions, offset) {
+                Some(region) if region.target == landing.handler => return true,
+                Some(region) => offset = region.target,
+                None => return false,
+            }
+        }
+        false
+    }
+
     /// The statement whose first instruction lies within these lines, as far out and as early as possible, under
     /// no more blocks than `depth`.
     pub(crate) fn within_lines(&self, first: u32, last: u32, depth: u32) -> Option<Landing> {

@@ -24,6 +24,7 @@ mod frames;
 mod pause;
 mod render;
 mod socket;
+mod stack;
 
 mod control;
 mod frame_names;
@@ -33,6 +34,7 @@ mod interpret;
 mod journal;
 mod landing;
 mod plan;
+mod raise_new;
 
 mod location_swap;
 mod monitoring;

@@ -61,7 +61,7 @@ pub(crate) fn watch_starts(py: Python<'_>) -> PyResult<()> {
 }
 
 #[pyfunction]
-fn on_line(code: &Bound<'_, PyAny>, line: i64) {
+fn on_line(code: &Bound<'_, PyAny>, line: i64) -> PyResult<()> {
     let py = code.py();
     let jumped = || -> PyResult<()> {
         let frame = py.import("sys")?.getattr("_getframe")?.call0()?;
@@ -70,8 +70,9 @@ fn on_line(code: &Bound<'_, PyAny>, line: i64) {
         }
         Ok(())
     };
-    if let Err(error) = jumped() {
-        resume::complain_of_refusal(&error);
+    match jumped() {
+        Ok(()) => Ok(()),
+        Err(error) => resume::after_refusal(py, &error).map_or(Ok(()), Err),
     }
 }
 

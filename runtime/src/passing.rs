@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 /// A handler of ours in a frame: the frame's address and the offset of the instruction that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +37,12 @@ thread_local! {
 }
 
 /// An exception that went on after a pause, known again by itself and by the traceback entry of the pause.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Released {
     exception: usize,
     entry: usize,
+    /// The types, by address, of the exceptions that take its place on the way.
+    becomes: Vec<usize>,
 }
 
 static RELEASED: Mutex<Vec<Released>> = Mutex::new(Vec::new());
@@ -73,12 +76,14 @@ pub(crate) fn is_expected(exception: &Bound<'_, PyAny>, site: Site) -> bool {
     })
 }
 
-/// Remembers an exception that a pause let go, so that raising it again does not pause again.
-pub(crate) fn release(exception: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Remembers an exception that a pause let go, so that raising it again does not pause again, and neither does an
+/// exception of a type in `becomes` that is raised in its place.
+pub(crate) fn release(exception: &Bound<'_, PyAny>, becomes: &[Bound<'_, PyType>]) -> PyResult<()> {
     let traceback = exception.getattr("__traceback__")?;
     let released = Released {
         exception: exception.as_ptr() as usize,
         entry: traceback.as_ptr() as usize,
+        becomes: becomes.iter().map(|class| class.as_ptr() as usize).collect(),
     };
     let mut all = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() == MAX_RELEASED {
@@ -88,25 +93,70 @@ pub(crate) fn release(exception: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether a pause let this very exception go before.
+/// Whether a pause let this very exception go before, or the one in whose place it is raised.
 pub(crate) fn was_released(exception: &Bound<'_, PyAny>) -> bool {
-    let address = exception.as_ptr() as usize;
-    let entries: Vec<usize> = RELEASED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .iter()
-        .filter(|released| released.exception == address)
-        .map(|released| released.entry)
-        .collect();
-    if entries.is_empty() {
+    let all = RELEASED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if all.is_empty() {
+        return false;
+    }
+    let class = exception.get_type().as_ptr() as usize;
+    if all.iter().any(|released| is_released(exception, released)) {
+        return true;
+    }
+    let in_its_place = all.iter().filter(|released| released.becomes.contains(&class));
+    let mut origins = Vec::new();
+    for released in in_its_place {
+        if origins.is_empty() {
+            origins = replaced(exception);
+        }
+        if origins.iter().any(|origin| is_released(origin, released)) {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_released(exception: &Bound<'_, PyAny>, released: &Released) -> bool {
+    if released.exception != exception.as_ptr() as usize {
         return false;
     }
     let mut traceback = exception.getattr("__traceback__").ok();
     while let Some(entry) = traceback.filter(|entry| !entry.is_none()) {
-        if entries.contains(&(entry.as_ptr() as usize)) {
+        if entry.as_ptr() as usize == released.entry {
             return true;
         }
         traceback = entry.getattr("tb_next").ok();
     }
     false
+}
+
+/// So many exceptions are looked at in whose place one may have been raised.
+const MAX_REPLACED: usize = 32;
+
+/// The exceptions in whose place this one was raised: its causes and contexts, and the members of groups.
+pub(crate) fn replaced<'py>(exception: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+    let mut found: Vec<Bound<'py, PyAny>> = vec![exception.clone()];
+    let mut index = 0;
+    while index < found.len() && found.len() < MAX_REPLACED {
+        let each = found[index].clone();
+        index += 1;
+        let mut add = |other: Bound<'py, PyAny>| {
+            if !other.is_none() && !found.iter().any(|known| known.is(&other)) {
+                found.push(other);
+            }
+        };
+        for name in ["__cause__", "__context__"] {
+            if let Ok(other) = each.getattr(name) {
+                add(other);
+            }
+        }
+        // Only groups have members under this name; another class's attribute would be the program's.
+        if crate::decide::is_exact_group(&each)
+            && let Ok(members) = each.getattr("exceptions").and_then(|members| members.try_iter())
+        {
+            members.flatten().for_each(add);
+        }
+    }
+    found.remove(0);
+    found
 }

@@ -8,6 +8,7 @@ use protocol::{
     Answer, CrashReport, CrashStatus, CrashSummary, Failure, FailureKind, HealOutcome, Reply, Request,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use serde_json::json;
 
 use crate::crashes::{self, Job};
@@ -15,7 +16,8 @@ use crate::heal::{Healer, Resumption};
 use crate::passing::{self, Site};
 use crate::render::{self, FrameAt};
 use crate::resume::{self, Action};
-use crate::{announce, gate, heal, journal, scope, socket, state};
+use crate::stack::{self, Stack};
+use crate::{announce, gate, heal, journal, socket, state};
 
 /// How often a paused thread looks for signals.
 const TICK: Duration = Duration::from_millis(50);
@@ -54,19 +56,15 @@ pub(crate) struct Way<'a, 'py> {
     pub(crate) sites: &'a [Site],
     /// The frames that it will leave, nearest first.
     pub(crate) frames: &'a [Bound<'py, PyAny>],
+    /// The types of the exceptions that take its place on the way.
+    pub(crate) becomes: &'a [Bound<'py, PyType>],
     /// Why nothing handles it.
     pub(crate) why: &'a str,
 }
 
 /// Pauses the thread until the crash is healed or let go; returns whether the exception goes on.
 pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
-    let Way {
-        exception,
-        frame,
-        sites,
-        why,
-        ..
-    } = *way;
+    let Way { exception, why, .. } = *way;
     let py = exception.py();
     let deadline = Instant::now() + Duration::from_secs(state::settings().timeout_s);
     let mut paused = Paused::new(way)?;
@@ -90,9 +88,9 @@ pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
     match end {
         End::Resume(resumption) => {
             let target = resumption.frame.bind(py);
-            let goes_on = resume::go_on(exception, frame, sites, target, resumption.action)?;
+            let goes_on = resume::go_on(way, target, resumption.action)?;
             if status == CrashStatus::Released {
-                passing::release(exception)?;
+                passing::release(exception, way.becomes)?;
             } else {
                 gate::arm(exception, target, resumption.written, &resumption.heal_id)?;
             }
@@ -106,7 +104,7 @@ pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
             };
             journal::write("released", json!({ "crash_id": crash_id, "reason": reason }));
             announce::released(&crash_id, reason);
-            passing::release(exception)?;
+            passing::release(exception, way.becomes)?;
             Ok(true)
         }
     }
@@ -121,9 +119,13 @@ impl<'a, 'py> Paused<'a, 'py> {
             why,
             ..
         } = *way;
-        let (stack, below) = read_stack(way)?;
+        let Stack {
+            stack,
+            below,
+            crashed_in,
+        } = stack::read(way)?;
         let (exception_type, message) = render::exception_summary(exception);
-        let location = render::location(&stack[0]);
+        let location = render::location(crashed_in.and_then(|at| below.get(at)).unwrap_or(&stack[0]));
         let thread = frame
             .py()
             .import("threading")?
@@ -364,74 +366,4 @@ fn failed(error: &PyErr) -> Failure {
         format!("reading the program failed: {error}"),
         "the pause goes on: try another frame or name, and report this",
     )
-}
-
-/// The frames of the crash: the live stack from the crashed frame outwards, then those of tasks that await it, and
-/// the frames that were left below it.
-fn read_stack<'py>(way: &Way<'_, 'py>) -> PyResult<(Vec<FrameAt<'py>>, Vec<FrameAt<'py>>)> {
-    let Way {
-        exception,
-        frame: crashed,
-        ..
-    } = *way;
-    let mut entries = Vec::new();
-    let mut entry = exception.getattr("__traceback__")?;
-    while !entry.is_none() {
-        entries.push((
-            entry.getattr("tb_frame")?,
-            entry.getattr("tb_lasti")?.extract::<i32>()?,
-            entry.getattr("tb_lineno")?.extract::<Option<u32>>()?,
-        ));
-        entry = entry.getattr("tb_next")?;
-    }
-    // A frame that caught and raised again has several entries; the outermost one says where it stands now.
-    let own = entries.iter().position(|(frame, ..)| frame.is(crashed));
-    let mut frames = Vec::new();
-    let mut next = Some(crashed.clone());
-    while let Some(frame) = next {
-        next = Some(frame.getattr("f_back")?).filter(|back| !back.is_none());
-        frames.push(frame);
-    }
-    let awaiting = way
-        .frames
-        .iter()
-        .filter(|frame| !frames.iter().any(|running| running.is(*frame)))
-        .cloned();
-    let awaiting: Vec<_> = awaiting.collect();
-    frames.extend(awaiting);
-    let mut stack = Vec::with_capacity(frames.len());
-    for (index, frame) in frames.into_iter().enumerate() {
-        let own = own
-            .filter(|_| index == 0)
-            .map(|own| (entries[own].1, entries[own].2));
-        let (lasti, line) = match own {
-            Some(place) => place,
-            None => (
-                frame.getattr("f_lasti")?.extract()?,
-                frame.getattr("f_lineno")?.extract()?,
-            ),
-        };
-        let in_scope = scope::contains_frame(&frame)?;
-        stack.push(FrameAt {
-            frame,
-            lasti,
-            line: line.unwrap_or(0),
-            index,
-            in_scope,
-        });
-    }
-    let mut below = Vec::new();
-    let inner = own.map_or(&entries[..], |own| &entries[own + 1..]);
-    for (frame, lasti, line) in inner.iter().rev().filter(|(frame, ..)| !frame.is(crashed)) {
-        let in_scope = scope::contains_frame(frame)?;
-        let index = stack.len() + below.len();
-        below.push(FrameAt {
-            frame: frame.clone(),
-            lasti: *lasti,
-            line: line.unwrap_or(0),
-            index,
-            in_scope,
-        });
-    }
-    Ok((stack, below))
 }

@@ -121,6 +121,14 @@ impl Plan {
             line,
             returns,
             offer("raise", Ok(self.raise())),
+            ActionOffer {
+                then: "raise-new".to_owned(),
+                available: true,
+                effect: format!(
+                    "raises the exception `value` in {} instead, if a handler of the program takes it",
+                    self.function
+                ),
+            },
         ]
     }
 
@@ -167,7 +175,7 @@ impl Plan {
             .as_ref()
             .map_or(here.line, |statement| statement.line);
         let effect = format!("runs the statement at line {line} again from its start");
-        Ok(self.jump(here.start, line, effect, Vec::new()))
+        self.jump(here.start, line, effect, Vec::new())
     }
 
     /// A line of the same function.
@@ -199,18 +207,14 @@ impl Plan {
             .iter()
             .map(|with| format!("the `with` block of line {with} is left without its exit"))
             .collect();
-        Ok(self.jump(target.start, line, format!("goes on at line {line}"), notes))
+        self.jump(target.start, line, format!("goes on at line {line}"), notes)
     }
 
     /// Behind the innermost loop.
     pub(crate) fn break_loop(&self) -> Result<Route, NoJump> {
         let (header, landing) = self.innermost_loop("break")?;
-        Ok(self.jump(
-            landing.end,
-            header,
-            format!("leaves the loop at line {header}"),
-            Vec::new(),
-        ))
+        let effect = format!("leaves the loop at line {header}");
+        self.jump(landing.end, header, effect, Vec::new())
     }
 
     /// The next round of the innermost loop.
@@ -229,7 +233,7 @@ impl Plan {
             });
         };
         let effect = format!("goes on with the next round of the loop at line {header}");
-        Ok(self.jump(landing.end, header, effect, Vec::new()))
+        self.jump(landing.end, header, effect, Vec::new())
     }
 
     /// The loop around the failing statement; a `with` block between them would be left without its exit.
@@ -287,13 +291,20 @@ impl Plan {
 
     fn can_return(&self) -> Result<(), NoJump> {
         match (self.is_function, self.landings.epilogue) {
-            (true, Some(_)) => Ok(()),
+            (true, Some(epilogue)) if self.landings.is_reachable(epilogue) => Ok(()),
+            (true, Some(_)) => Err(self.no_way()),
             (false, _) => Err(NoJump {
                 message: format!("{} is no function: it cannot return", self.function),
                 hint: "choose next, retry or line".to_owned(),
             }),
             (true, None) => Err(self.no_landing()),
         }
+    }
+
+    /// The line of the failing statement.
+    pub(crate) fn line_here(&self) -> Option<u32> {
+        let line = self.statement.as_ref().map(|statement| statement.line);
+        line.or(self.here.map(|here| here.line))
     }
 
     /// The exception goes on.
@@ -307,13 +318,26 @@ impl Plan {
         }
     }
 
-    fn jump(&self, offset: u32, line: u32, effect: String, mut notes: Vec<String>) -> Route {
+    fn jump(&self, offset: u32, line: u32, effect: String, mut notes: Vec<String>) -> Result<Route, NoJump> {
+        if !self.landings.is_reachable(offset) {
+            return Err(self.no_way());
+        }
         notes.extend(self.unbound_notes());
-        Route {
+        Ok(Route {
             action: Action::Jump(offset),
             effect,
             line: Some(line),
             notes,
+        })
+    }
+
+    fn no_way(&self) -> NoJump {
+        NoJump {
+            message: format!(
+                "CPython refuses this jump: no way leads there from the start of {}",
+                self.function
+            ),
+            hint: "choose another action, or heal a caller with --frame".to_owned(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! `next` needs nothing: the hook answers that nothing is pending and control falls through. `retry`, `line`, `break`
 //! and `continue` are jumps: at the line event of `JUMP_LINE`, the last instruction of our handler, `frame.f_lineno`
 //! is assigned, under a location table in which only the landing has a line.
+//! `raise-new` puts another exception in the place of the one that the handler raises on.
 //! `return` lets the exception unwind the frame's own blocks, with their cleanup, to the handler of ours that stands
 //! outermost in the frame, and jumps from there to the function's `return HOOK.value`. An action in an outer frame
 //! waits in the same way until the exception arrives there.
@@ -14,8 +15,9 @@ use pyo3::prelude::*;
 
 use crate::frames::minor_version;
 use crate::landing::Landings;
-use crate::passing::Site;
-use crate::{location_swap, monitoring, state, tracing};
+use crate::passing::{self, Site};
+use crate::pause::Way;
+use crate::{journal, location_swap, monitoring, raise_new, state, tracing};
 
 /// Where the paused frame goes on.
 pub(crate) enum Action {
@@ -27,11 +29,15 @@ pub(crate) enum Action {
     Return(Py<PyAny>),
     /// The exception goes on.
     Raise,
+    /// The frame raises this exception in its place.
+    RaiseNew(Py<PyAny>),
 }
 
 /// An action that waits for the exception to arrive at a handler of ours further out.
 struct Waiting {
     exception: Py<PyAny>,
+    /// The types, by address, of exceptions that are raised in its place on the way.
+    becomes: Vec<usize>,
     site: Site,
     action: Action,
 }
@@ -53,15 +59,16 @@ thread_local! {
 
 /// Carries out an action in a frame of the stack; returns whether the exception goes on for now.
 ///
-/// `sites` are the handlers of ours that the exception would meet, the asking one first. Frames within `target`
+/// Frames within `target`
 /// unwind with their cleanup before the action takes place, and so do the target's own blocks where it returns.
-pub(crate) fn go_on(
-    exception: &Bound<'_, PyAny>,
-    frame: &Bound<'_, PyAny>,
-    sites: &[Site],
-    target: &Bound<'_, PyAny>,
-    action: Action,
-) -> PyResult<bool> {
+pub(crate) fn go_on(way: &Way<'_, '_>, target: &Bound<'_, PyAny>, action: Action) -> PyResult<bool> {
+    let Way {
+        exception,
+        frame,
+        sites,
+        becomes,
+        ..
+    } = *way;
     if matches!(action, Action::Raise) {
         return Ok(true);
     }
@@ -69,7 +76,7 @@ pub(crate) fn go_on(
     let mut of_target = sites.iter().copied().filter(|site| site.frame == address);
     let site = match &action {
         Action::Return(_) => of_target.next_back(),
-        Action::Next | Action::Jump(_) | Action::Raise => of_target.next(),
+        Action::Next | Action::Jump(_) | Action::Raise | Action::RaiseNew(_) => of_target.next(),
     };
     let Some(site) = site else {
         state::complain("the heal's frame has no handler on the exception's way, so the exception goes on");
@@ -80,6 +87,7 @@ pub(crate) fn go_on(
     }
     wait(Waiting {
         exception: exception.clone().unbind(),
+        becomes: becomes.iter().map(|class| class.as_ptr() as usize).collect(),
         site,
         action,
     });
@@ -108,7 +116,7 @@ pub(crate) fn at_site(
         return Ok(None);
     };
     N_WAITING.fetch_sub(1, Ordering::Relaxed);
-    if !comes_from(exception, waiting.exception.bind(exception.py())) {
+    if !comes_from(exception, &waiting) {
         // Cleanup code on the way raised something of its own.
         wait(waiting);
         return Ok(None);
@@ -124,6 +132,10 @@ fn act(frame: &Bound<'_, PyAny>, action: Action) -> PyResult<bool> {
     match action {
         Action::Next => Ok(false),
         Action::Raise => Ok(true),
+        Action::RaiseNew(exception) => {
+            raise_new::put_in_place(frame, exception.bind(frame.py()))?;
+            Ok(true)
+        }
         Action::Jump(offset) => arm(frame, offset).map(|()| false),
         Action::Return(value) => match Landings::of(frame)?.epilogue {
             Some(epilogue) => {
@@ -136,12 +148,16 @@ fn act(frame: &Bound<'_, PyAny>, action: Action) -> PyResult<bool> {
     }
 }
 
-/// Whether it is this exception, or one that CPython made of it on the way, as a generator makes of StopIteration.
-fn comes_from(exception: &Bound<'_, PyAny>, original: &Bound<'_, PyAny>) -> bool {
+/// Whether it is the exception that is waited for, or one that was raised in its place on the way.
+fn comes_from(exception: &Bound<'_, PyAny>, waiting: &Waiting) -> bool {
+    let original = waiting.exception.bind(exception.py());
     exception.is(original)
-        || exception
-            .getattr("__cause__")
-            .is_ok_and(|cause| cause.is(original))
+        || waiting
+            .becomes
+            .contains(&(exception.get_type().as_ptr() as usize))
+            && passing::replaced(exception)
+                .iter()
+                .any(|replaced| replaced.is(original))
 }
 
 /// The value for `return HOOK.value`, once.
@@ -175,11 +191,16 @@ pub(crate) fn jump(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(true)
 }
 
-/// Says that CPython did not take a jump, although the check had let it pass.
-pub(crate) fn complain_of_refusal(error: &PyErr) {
+/// What follows where CPython does not take a jump, although the check had let it pass: the exception, which is still
+/// being handled, goes on, and the next handler of ours further out asks again.
+pub(crate) fn after_refusal(py: Python<'_>, error: &PyErr) -> Option<PyErr> {
+    let reason = error.value(py).to_string();
+    journal::note_refusal(&reason);
+    journal::write("refused", serde_json::json!({ "reason": reason }));
     state::complain(&format!(
-        "the jump was refused, so the program goes on at the next statement: {error}"
+        "CPython refused the jump, so the exception goes on: {reason}"
     ));
+    crate::hook::handled_exception(py).map(PyErr::from_value)
 }
 
 /// A jump turns unbound locals into `None` and warns of it on 3.12+; the check of the heal has said so.

@@ -100,7 +100,10 @@ unsafe extern "C" fn on_trace(
     }));
     if let Ok(Err(error)) = jumped {
         let _ = stop(&frame);
-        resume::complain_of_refusal(&error);
+        if let Some(exception) = resume::after_refusal(py, &error) {
+            exception.restore(py);
+            return -1;
+        }
     }
     0
 }

@@ -22,13 +22,13 @@ pub(crate) struct Args {
         conflicts_with = "code"
     )]
     inline: Option<String>,
-    /// Where to go on: next, retry, line, return or raise.
+    /// Where to go on: next, retry, line, return, raise or raise-new.
     #[arg(long)]
     then: Option<String>,
     /// For `--then line`: the line.
     #[arg(long, value_name = "N")]
     line: Option<u32>,
-    /// For `--then return`: a HealCore expression.
+    /// For `--then return`: a HealCore expression; for `--then raise-new`: the exception, as `KeyError('id')`.
     #[arg(long, value_name = "EXPR")]
     value: Option<String>,
     /// The frame whose names the code sees; 0 crashed.

@@ -71,6 +71,15 @@ pub(crate) const fn raise() -> Heal<'static> {
     }
 }
 
+/// Another exception in its place.
+pub(crate) const fn raise_new(value: &str) -> Heal<'_> {
+    Heal {
+        then: Some("raise-new"),
+        value: Some(value),
+        ..NOTHING
+    }
+}
+
 impl<'a> Heal<'a> {
     /// The same in an outer frame.
     pub(crate) fn frame(self, frame: usize) -> Self {

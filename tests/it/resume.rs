@@ -1,6 +1,8 @@
 //! Going on after a heal: where the program continues, and with which state.
 
-use crate::heal::{check, code, line, next, raise, retry, returns};
+use crate::heal::{check, code, line, next, raise, raise_new, retry, returns};
+use crate::program::Program;
+use crate::python::on_each;
 
 #[test]
 fn next_goes_on_at_the_statement_after() {
@@ -453,25 +455,85 @@ fn deep_nesting_that_cannot_be_wrapped_still_runs_and_pauses_further_out() {
     check(&main, &[next("")], "end\n");
 }
 
-// FIXME: CPython refuses the jump to the return of a generator that ends in a `return` of its own.
 #[test]
-fn a_generator_that_ends_in_return_goes_on_at_the_next_statement_instead_of_returning() {
+fn a_function_that_ends_in_a_constant_can_return_another_value() {
     check(
         "def inner():\n    yield 1\n    x = {}['k']\n    return 'inner'\ndef outer():\n    r = yield from inner()\n    \
          yield r\nprint(list(outer()))\n",
         &[returns("'healed'")],
-        "[1, 'inner']\n",
+        "[1, 'healed']\n",
+    );
+    let main = "def f():\n    x = {}['k']\n    def unused(): pass\n    return 'own'\nprint(f())\n";
+    check(main, &[returns("'healed'")], "healed\n");
+    check(main, &[next("")], "own\n");
+    check(
+        "async def f():\n    yield 1\n    {}['k']\n    return\nasync def main():\n    print([x async for x in f()])\n\
+         import asyncio\nasyncio.run(main())\n",
+        &[next("")],
+        "[1]\n",
     );
 }
 
-// FIXME: an `__aexit__` that returns nothing is not known to let exceptions pass, so the pause comes behind the block.
 #[test]
-fn a_crash_inside_async_with_pauses_behind_the_block() {
+fn a_crash_inside_async_with_pauses_inside_it() {
     check(
         "import asyncio\n\nclass M:\n    async def __aenter__(self):\n        print('in')\n    \
          async def __aexit__(self, *what):\n        print('out', what[0])\n\nasync def main():\n    async with M():\n        \
          int('x')\n        print('on')\n\nasyncio.run(main())\n",
         &[next("")],
-        "in\nout <class 'ValueError'>\n",
+        "in\non\nout None\n",
     );
+}
+
+/// A program whose `high` handles ValueErrors and its own `Bad`.
+const HANDLER: &str = "class Bad(Exception): pass\ndef low(x):\n    y = {}['k']\n    return y\ndef high():\n    try:\n        \
+                       return low(1)\n    except (ValueError, Bad) as e:\n        \
+                       return repr(e) + repr(e.__context__) + str(e.__traceback__.tb_next.tb_lineno)\nprint(high())\n";
+
+#[test]
+fn another_exception_is_taken_by_the_handler_of_the_program() {
+    check(
+        HANDLER,
+        &[raise_new("ValueError('no ' + str(x))")],
+        "ValueError('no 1')KeyError('k')3\n",
+    );
+    check(HANDLER, &[raise_new("Bad(x)")], "Bad(1)KeyError('k')3\n");
+    // In a frame further out, the inner ones are left with their cleanup.
+    check(
+        "def low():\n    try:\n        {}['k']\n    finally:\n        print('cleanup')\ndef middle(n):\n    low()\ntry:\n    \
+         middle(7)\nexcept OSError as e:\n    print('took', e)\n",
+        &[raise_new("OSError('no', n)").frame(1)],
+        "cleanup\ntook [Errno no] 7\n",
+    );
+    check(
+        "def numbers():\n    yield 1\n    {}['k']\ntry:\n    print(list(numbers()))\nexcept RuntimeError as e:\n    \
+         print('took', e)\n",
+        &[raise_new("RuntimeError('done')")],
+        "took done\n",
+    );
+}
+
+#[test]
+fn another_exception_that_nobody_would_handle_is_refused() {
+    on_each(|python| {
+        let mut program = Program::new(python, HANDLER);
+        program.start();
+        let crash_id = program.wait_for_pause();
+        let refused = |value: &str, why: &str| {
+            let check = program.check(&crash_id, &raise_new(value));
+            assert_eq!(check["verdict"], "deny", "{check:#}");
+            assert!(check.to_string().contains(why), "{check:#}");
+        };
+        refused("OSError('x')", "OSError: x would not be handled either");
+        refused("x + 4", "`value` is no exception but 5");
+        refused("SystemExit(1)", "HC");
+        let check = program.check(&crash_id, &raise_new("ValueError('x')"));
+        let effect = check["effect"].as_str().unwrap();
+        assert_eq!(
+            effect,
+            "raises ValueError: x at line 3 instead; high in __main__ handles it"
+        );
+        program.abort(&crash_id);
+        assert_eq!(program.finish().code, 1);
+    });
 }

@@ -7,6 +7,7 @@ use pyo3::types::{PyCFunction, PyType};
 
 use super::code::Code;
 use super::opcodes::Op;
+use crate::frames::minor_version;
 use crate::layout::Layout;
 
 use super::{LiveStack, module_name, reads, static_read, tasks};
@@ -92,8 +93,41 @@ pub(super) fn of_frame(
         .filter(|(_, qualified_name, _)| code.qualified_name == *qualified_name);
     let module = module_name(frame);
     let (.., boundary) = candidates.into_iter().find(|(name, ..)| module == *name)?;
-    let is_outcome = matches!(boundary, Boundary::Dies("the test runner")) && is_test_outcome(exception);
-    (!is_outcome).then_some(*boundary)
+    let is_expected = matches!(boundary, Boundary::Dies("the test runner"))
+        && (is_test_outcome(exception) || is_expected_failure(frame, exception));
+    (!is_expected).then_some(*boundary)
+}
+
+/// Whether the test that pytest runs in this frame is marked `xfail` for such an exception.
+fn is_expected_failure(frame: &Bound<'_, PyAny>, exception: &Bound<'_, PyAny>) -> bool {
+    reads::state();
+    let mark = || -> PyResult<Option<Bound<'_, PyAny>>> {
+        let caller = frame.getattr("f_back")?;
+        let (Some(item), Some(skipping)) = (
+            static_read::local(&caller, "item"),
+            frame
+                .py()
+                .import("sys")?
+                .getattr("modules")?
+                .get_item("_pytest.skipping")
+                .ok(),
+        ) else {
+            return Ok(None);
+        };
+        let key = skipping.getattr("xfailed_key")?;
+        let mark = item
+            .getattr("stash")?
+            .call_method1("get", (key, frame.py().None()))?;
+        let runs_them = item.getattr("config")?.getattr("option")?.getattr("runxfail")?;
+        Ok((!mark.is_none() && !runs_them.is_truthy()?).then_some(mark))
+    };
+    // Only pytest's own code runs here, and older versions of it have other attributes.
+    let Ok(Some(mark)) = mark() else { return false };
+    match mark.getattr("raises") {
+        Ok(raises) if raises.is_none() => true,
+        Ok(raises) => static_read::matches(exception, &raises).unwrap_or(false),
+        Err(_) => false,
+    }
 }
 
 fn is_test_outcome(exception: &Bound<'_, PyAny>) -> bool {
@@ -186,6 +220,17 @@ fn outermost<'py>(frame: &Bound<'py, PyAny>, code: &Code) -> PyResult<Between<'p
     })
 }
 
+/// Whether C code called the function of a frame of the running stack.
+fn is_called_by_c(frame: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: the frame belongs to the running stack, so the frame below it is alive.
+    Layout::of(frame.py()).is_none_or(|layout| unsafe { layout.is_called_by_c(frame) })
+}
+
+/// Whether a class is being made that calls this `__set_name__`: up to 3.11 its exceptions become RuntimeErrors.
+pub(super) fn is_set_name(frame: &Bound<'_, PyAny>, code: &Code) -> bool {
+    code.qualified_name.ends_with("__set_name__") && minor_version(frame.py()) < 12 && is_called_by_c(frame)
+}
+
 /// What C code that the caller runs does with the exception.
 fn by_caller<'py>(
     frame: &Bound<'py, PyAny>,
@@ -194,14 +239,12 @@ fn by_caller<'py>(
     caller_code: &Code,
     exception: &Bound<'py, PyAny>,
 ) -> PyResult<Between<'py>> {
-    // SAFETY: the frame belongs to the running stack: `caller` is its `f_back`.
-    let is_called_by_c = Layout::of(frame.py()).is_none_or(|layout| unsafe { layout.is_called_by_c(frame) });
-    if !is_called_by_c {
+    if !is_called_by_c(frame) {
         return Ok(Between::Passes);
     }
     let name = code.qualified_name.rsplit('.').next().unwrap_or_default();
     let site = CallSite::of(caller, caller_code)?;
-    let stops = exception.is_instance_of::<PyStopIteration>() && name == "__next__";
+    let stops = exception.is_instance_of::<PyStopIteration>();
     let stops_async = exception.is_instance_of::<PyStopAsyncIteration>() && name == "__anext__";
     let has_no = exception.is_instance_of::<PyAttributeError>();
     let out_of_range = exception.is_instance_of::<PyIndexError>() && name == "__getitem__";
@@ -236,6 +279,15 @@ fn by_caller<'py>(
     if swallowed {
         return Ok(Between::Swallowed(format!(
             "C code called by {} swallows it",
+            caller_code.qualified_name
+        )));
+    }
+    let is_next = matches!(&site, CallSite::Named { name: "next", .. });
+    let by_itself = matches!(&site, CallSite::Named { name: callee, .. } if *callee == name);
+    if stops && !is_next && !by_itself {
+        // Iterators in C call functions, and take this exception of theirs for the end.
+        return Ok(Between::Unknown(format!(
+            "C code called by {} may take it for the end of an iteration",
             caller_code.qualified_name
         )));
     }

@@ -42,12 +42,15 @@ static KEPT: Mutex<Option<HashMap<usize, Arc<Code>>>> = Mutex::new(None);
 impl Code {
     /// Reads the code of a frame.
     pub(crate) fn of(frame: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
-        let object = frame.getattr("f_code")?;
+        Self::of_object(&frame.getattr("f_code")?)
+    }
+
+    fn of_object(object: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let address = object.as_ptr() as usize;
         if let Some(code) = kept().as_ref().and_then(|kept| kept.get(&address)) {
             return Ok(Arc::clone(code));
         }
-        let code = Arc::new(Self::read(&object)?);
+        let code = Arc::new(Self::read(object)?);
         let mut kept = kept();
         let kept = kept.get_or_insert_default();
         if kept.len() >= MAX_KEPT {
@@ -58,8 +61,8 @@ impl Code {
     }
 
     /// Reads the code of a Python function.
-    pub(crate) fn of_function(function: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::read(&function.getattr("__code__")?)
+    pub(crate) fn of_function(function: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+        Self::of_object(&function.getattr("__code__")?)
     }
 
     /// Whether the instruction at `index` loads this attribute of our hook.
@@ -135,6 +138,12 @@ impl Code {
             .instructions
             .partition_point(|instruction| instruction.offset < offset);
         (index < self.instructions.len()).then_some(index)
+    }
+
+    /// The next instruction that does something.
+    pub(crate) fn following(&self, index: usize) -> Option<Instruction> {
+        let rest = self.instructions.get(index + 1..)?;
+        rest.iter().find(|next| next.op != Op::Nop).copied()
     }
 
     /// The name that a `LOAD_GLOBAL`, `LOAD_ATTR` or `LOAD_NAME` loads.

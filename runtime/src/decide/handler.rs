@@ -5,20 +5,53 @@ use pyo3::types::{PyBool, PyFunction, PyTuple, PyType};
 
 use super::code::Code;
 use super::opcodes::{Instruction, Op};
-use super::{Trail, manager, reads, static_read};
+use super::{Trail, manager, raising, reads, static_read};
 use crate::exception_table::Region;
 use crate::hook::Hook;
 use crate::passing::Site;
 
 /// What a handler can do with the exception.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Exits {
+#[derive(Debug, Default)]
+pub(super) struct Exits<'py> {
     /// Some path ends with the exception gone.
     pub(super) swallows: bool,
     /// Some path raises it on, at this offset.
     pub(super) reraises: Option<u32>,
+    /// Some path raises another exception in its place.
+    pub(super) converts: Option<Conversion<'py>>,
     /// Some path could not be followed.
     pub(super) unknown: bool,
+}
+
+/// Another exception in the place of the one that is followed.
+#[derive(Debug)]
+pub(super) struct Conversion<'py> {
+    /// Where it is raised.
+    pub(super) offset: u32,
+    /// It, or one of its type.
+    pub(super) exception: Bound<'py, PyAny>,
+    /// Whether the frame itself raises it, and not a function that it calls.
+    pub(super) is_raised_here: bool,
+}
+
+impl<'py> Exits<'py> {
+    /// What cannot be followed.
+    fn unknown() -> Self {
+        Self {
+            unknown: true,
+            ..Self::default()
+        }
+    }
+
+    /// Notes that another exception is raised; of two types of them only running on can tell which.
+    fn convert(&mut self, conversion: Conversion<'py>) {
+        match &self.converts {
+            Some(known) if !known.exception.get_type().is(conversion.exception.get_type()) => {
+                self.unknown = true
+            }
+            _ => self.converts = Some(conversion),
+        }
+    }
 }
 
 /// Instructions followed in one handler; a longer one is not decided.
@@ -38,6 +71,8 @@ enum Value<'py> {
         receiver: Bound<'py, PyAny>,
         function: Bound<'py, PyAny>,
     },
+    /// The exception of an `assert`, or its class.
+    Assertion,
     Unknown,
 }
 
@@ -59,17 +94,16 @@ pub(super) struct Follower<'a, 'py> {
     pub(super) exception: &'a Bound<'py, PyAny>,
     /// Collects what the exception meets.
     pub(super) trail: &'a mut Trail,
+    /// What a manager's exit raises in the exception's place.
+    pub(super) raised_by_exit: Option<Bound<'py, PyAny>>,
 }
 
 impl<'py> Follower<'_, 'py> {
     /// Follows every path from the region's handler.
-    pub(super) fn follow(&mut self, region: &Region) -> Exits {
+    pub(super) fn follow(&mut self, region: &Region) -> Exits<'py> {
         let mut exits = Exits::default();
         let Some(index) = self.code.index_at(region.target) else {
-            return Exits {
-                unknown: true,
-                ..exits
-            };
+            return Exits::unknown();
         };
         if let Some(group_exits) = self.follow_groups(index, region) {
             return group_exits;
@@ -84,6 +118,7 @@ impl<'py> Follower<'_, 'py> {
         let mut todo = vec![start];
         let mut seen = vec![false; self.code.instructions.len()];
         let mut caught_as = Vec::new();
+        let mut asserts = None;
         let mut steps = 0;
         while let Some(mut path) = todo.pop() {
             while let Some(instruction) = self.code.instructions.get(path.index).copied() {
@@ -94,6 +129,11 @@ impl<'py> Follower<'_, 'py> {
                 if steps > MAX_STEPS {
                     exits.unknown = true;
                     return exits;
+                }
+                if instruction.op == Op::RaiseVarargs && is_assertion(&path) {
+                    // What is asserted holds, as a rule.
+                    asserts = Some(instruction.offset);
+                    break;
                 }
                 match self.step(&mut path, instruction, region, &mut caught_as, &mut exits) {
                     Step::Next => path.index += 1,
@@ -114,6 +154,16 @@ impl<'py> Follower<'_, 'py> {
                 }
             }
         }
+        if let (Some(offset), false, None, None) = (asserts, exits.swallows, exits.reraises, &exits.converts)
+        {
+            let error = pyo3::exceptions::PyAssertionError::new_err(());
+            let error = error.into_value(self.frame.py()).into_bound(self.frame.py());
+            exits.convert(Conversion {
+                offset,
+                exception: error.into_any(),
+                is_raised_here: true,
+            });
+        }
         exits
     }
 
@@ -123,7 +173,7 @@ impl<'py> Follower<'_, 'py> {
         instruction: Instruction,
         region: &Region,
         caught_as: &mut Vec<String>,
-        exits: &mut Exits,
+        exits: &mut Exits<'py>,
     ) -> Step {
         let test = path.test.take();
         let in_cleanup = std::mem::take(&mut path.in_cleanup);
@@ -168,22 +218,25 @@ impl<'py> Follower<'_, 'py> {
                 }
                 _ => path.stack.push(Value::Unknown),
             },
-            Op::Call => {
-                let callee = path.stack.len().checked_sub(instruction.argument as usize + 1);
-                let callee = callee.map(|at| path.stack.drain(at..).next().unwrap_or(Value::Unknown));
-                match callee.map_or(Called::Unknown, |callee| called(&callee)) {
-                    Called::NeverReturns => {
-                        // It raises the exception on, or another one in its place.
-                        exits.reraises = Some(instruction.offset);
-                        return Step::End;
-                    }
-                    Called::Returns(value) => path.stack.push(Value::Known(value)),
-                    Called::Unknown => {
-                        path.stack.clear();
-                        path.stack.push(Value::Unknown);
-                    }
+            Op::LoadAssertionError => path.stack.push(Value::Assertion),
+            Op::Call => return self.call(path, instruction.argument as usize, instruction.offset, exits),
+            Op::CallNamed => {
+                path.stack.pop();
+                return self.call(path, instruction.argument as usize, instruction.offset, exits);
+            }
+            Op::CallUnpacked => {
+                let n_arguments = 1 + (instruction.argument & 1) as usize;
+                return self.call(path, n_arguments, instruction.offset, exits);
+            }
+            Op::Swap => {
+                let top = path.stack.len().checked_sub(1);
+                let other = path.stack.len().checked_sub(instruction.argument as usize);
+                match top.zip(other) {
+                    Some((top, other)) => path.stack.swap(top, other),
+                    None => path.stack.clear(),
                 }
             }
+            Op::GetAwaitable => {}
             Op::BuildTuple => {
                 let tuple = self.tuple(&mut path.stack, instruction.argument as usize);
                 path.stack.push(tuple);
@@ -202,7 +255,9 @@ impl<'py> Follower<'_, 'py> {
             }
             Op::Copy => {
                 path.in_cleanup = instruction.argument == 3;
-                path.stack.push(Value::Unknown);
+                let copied = path.stack.len().checked_sub(instruction.argument as usize);
+                path.stack
+                    .push(copied.map_or(Value::Unknown, |index| path.stack[index].clone()));
             }
             Op::PopTop => {
                 path.stack.pop();
@@ -214,8 +269,18 @@ impl<'py> Follower<'_, 'py> {
                 };
             }
             Op::WithExceptStart => {
-                path.test = manager::swallows(self, region);
-                path.stack.push(Value::Unknown);
+                let exit = self.code.following(path.index);
+                let is_async = exit.is_some_and(|next| next.op == Op::GetAwaitable);
+                let name = if is_async { "__aexit__" } else { "__exit__" };
+                let swallows = manager::swallows(self, region, name);
+                path.stack.clear();
+                path.test = swallows;
+                if swallows.is_some() && is_async {
+                    // To the test of what the exit has given, once it is awaited.
+                    let rest = &self.code.instructions[path.index..];
+                    let test = rest.iter().position(|next| matches!(next.op, Op::JumpIf(_)));
+                    return test.map_or(Step::End, |test| Step::Jump(rest[test].offset));
+                }
             }
             Op::CheckEgMatch => exits.unknown = true,
             Op::PopExcept if in_cleanup => {}
@@ -224,20 +289,41 @@ impl<'py> Follower<'_, 'py> {
                 return Step::End;
             }
             Op::Reraise => {
-                exits.reraises = Some(instruction.offset);
+                match self.raised_by_exit.take() {
+                    Some(exception) => exits.convert(Conversion {
+                        offset: instruction.offset,
+                        exception,
+                        is_raised_here: false,
+                    }),
+                    None => exits.reraises = Some(instruction.offset),
+                }
                 return Step::End;
             }
             Op::RaiseVarargs => {
-                let same = match instruction.argument {
-                    0 => true,
-                    1 => matches!(path.stack.last(), Some(Value::Exception)),
-                    _ => false,
+                if instruction.argument == 2 {
+                    path.stack.pop();
+                }
+                let raised = match instruction.argument {
+                    0 => Some(Value::Exception),
+                    _ => path.stack.pop(),
                 };
-                if same {
-                    exits.reraises = Some(instruction.offset);
-                } else {
-                    // Another exception takes its place, and is decided about when it is raised.
-                    exits.swallows = true;
+                let other = match raised {
+                    Some(Value::Exception) => None,
+                    Some(Value::Known(raised)) => Some(raising::raised(&raised)),
+                    _ => Some(None),
+                };
+                match other {
+                    None => exits.reraises = Some(instruction.offset),
+                    Some(Some(other)) if other.is(self.exception) => {
+                        exits.reraises = Some(instruction.offset);
+                    }
+                    Some(Some(exception)) => exits.convert(Conversion {
+                        offset: instruction.offset,
+                        exception,
+                        is_raised_here: true,
+                    }),
+                    // Which exception takes its place is seen when it is raised.
+                    Some(None) => exits.swallows = true,
                 }
                 return Step::End;
             }
@@ -248,7 +334,6 @@ impl<'py> Follower<'_, 'py> {
             Op::Jump | Op::JumpBack => return Step::Jump(instruction.target()),
             Op::JumpIf(when) | Op::JumpBackIf(when) => {
                 let test = test.or_else(|| path.stack.pop().and_then(|value| truth(&value)));
-                path.stack.clear();
                 return match test {
                     Some(test) if test == when => Step::Jump(instruction.target()),
                     Some(_) => Step::Next,
@@ -259,13 +344,45 @@ impl<'py> Follower<'_, 'py> {
                 path.stack.clear();
                 return Step::Both(instruction.target());
             }
-            Op::Other => path.stack.clear(),
+            Op::Other => grow(&mut path.stack, instruction.growth),
+        }
+        Step::Next
+    }
+
+    /// Follows a call with so many values above the callee.
+    fn call(&self, path: &mut Path<'py>, n_arguments: usize, offset: u32, exits: &mut Exits<'py>) -> Step {
+        let callee = path.stack.len().checked_sub(n_arguments + 1);
+        let callee = callee.map(|at| path.stack.drain(at..).next().unwrap_or(Value::Unknown));
+        if callee.is_none() {
+            path.stack.clear();
+        }
+        match callee.map_or(Called::Unknown, |callee| called(&callee)) {
+            // It raises the exception on.
+            Called::Raises(None) => {
+                exits.reraises = Some(offset);
+                return Step::End;
+            }
+            Called::Raises(Some(exception)) => {
+                exits.convert(Conversion {
+                    offset,
+                    exception,
+                    is_raised_here: false,
+                });
+                return Step::End;
+            }
+            Called::Asserts => path.stack.push(Value::Assertion),
+            Called::Returns(value) => path.stack.push(Value::Known(value)),
+            Called::Unknown => path.stack.push(Value::Unknown),
         }
         Step::Next
     }
 
     /// An instruction that ends a loop at one type of exception and raises all others on.
-    fn ends_at<T: pyo3::type_object::PyTypeInfo>(&self, instruction: Instruction, exits: &mut Exits) -> Step {
+    fn ends_at<T: pyo3::type_object::PyTypeInfo>(
+        &self,
+        instruction: Instruction,
+        exits: &mut Exits<'py>,
+    ) -> Step {
         if self.exception.is_instance_of::<T>() {
             exits.swallows = true;
         } else {
@@ -306,7 +423,7 @@ impl<'py> Follower<'_, 'py> {
     }
 
     /// `except*`: splits the exception by each clause in turn; `None` where the handler is another one.
-    fn follow_groups(&mut self, start: usize, region: &Region) -> Option<Exits> {
+    fn follow_groups(&mut self, start: usize, region: &Region) -> Option<Exits<'py>> {
         let instructions = &self.code.instructions[start..];
         let outer = crate::exception_table::covering(&self.code.regions, region.target).copied();
         // The clauses follow each other up to the RERAISE 0 that raises what is left.
@@ -354,10 +471,7 @@ impl<'py> Follower<'_, 'py> {
                 }
                 Op::CheckEgMatch => {
                     let Some(Value::Known(operand)) = stack.pop() else {
-                        return Some(Exits {
-                            unknown: true,
-                            ..Exits::default()
-                        });
+                        return Some(Exits::unknown());
                     };
                     let Some(exception) = left.clone() else { break };
                     if !is_group {
@@ -379,10 +493,7 @@ impl<'py> Follower<'_, 'py> {
                 ..Exits::default()
             },
             // A part goes on as a new group, which only running on can show.
-            Some(_) if split => Exits {
-                unknown: true,
-                ..Exits::default()
-            },
+            Some(_) if split => Exits::unknown(),
             Some(_) => {
                 let offset = self.code.instructions.get(start + end?)?.offset;
                 Exits {
@@ -403,9 +514,11 @@ enum Step {
 
 /// What a call in a handler comes to, as far as the callee's code tells without running it.
 enum Called<'py> {
-    /// No path through the callee returns.
-    NeverReturns,
-    /// The callee only hands out an attribute.
+    /// No path through the callee returns: it raises this exception, or the present one on.
+    Raises(Option<Bound<'py, PyAny>>),
+    /// It makes the exception of an `assert`.
+    Asserts,
+    /// The callee only hands out an attribute, or makes an exception.
     Returns(Bound<'py, PyAny>),
     Unknown,
 }
@@ -416,7 +529,11 @@ fn called<'py>(callee: &Value<'py>) -> Called<'py> {
     }
     let (receiver, function) = match callee {
         Value::Known(function) if function.is_exact_instance_of::<PyFunction>() => (None, function),
+        Value::Known(class) if class.is_instance_of::<PyType>() => {
+            return raising::instance_of(class).map_or(Called::Unknown, Called::Returns);
+        }
         Value::Method { receiver, function } => (Some(receiver), function),
+        Value::Assertion => return Called::Asserts,
         _ => return Called::Unknown,
     };
     let Ok(code) = Code::of_function(function) else {
@@ -426,11 +543,36 @@ fn called<'py>(callee: &Value<'py>) -> Called<'py> {
         return Called::Unknown;
     }
     if !code.returns(function.py()) {
-        return Called::NeverReturns;
+        return Called::Raises(raising::raised_by(function, receiver, &code));
     }
     let attribute = receiver.zip(code.handed_out_attribute());
     let value = attribute.and_then(|(receiver, name)| static_read::instance_attribute(receiver, name));
     value.map_or(Called::Unknown, Called::Returns)
+}
+
+/// Whether the path is about to raise the exception of an `assert`.
+fn is_assertion(path: &Path<'_>) -> bool {
+    matches!(path.stack.last(), Some(Value::Assertion))
+}
+
+/// What an instruction that we know only by its size does to the stack.
+fn grow(stack: &mut Vec<Value<'_>>, growth: Option<i32>) {
+    let Some(growth) = growth else {
+        stack.clear();
+        return;
+    };
+    if growth == 1 {
+        stack.push(Value::Unknown);
+        return;
+    }
+    if growth < 0 {
+        stack.truncate(stack.len().saturating_sub(growth.unsigned_abs() as usize));
+    }
+    // It may have taken what lies below as well, and put something else there.
+    stack.pop();
+    for _ in 0..growth.max(0) + 1 {
+        stack.push(Value::Unknown);
+    }
 }
 
 /// An attribute of a known object, read without running code of the program.

@@ -16,10 +16,11 @@ use crate::layout::Layout;
 /// Says whether the manager of the `with` block swallows the exception; `None` where only running it can tell.
 ///
 /// `region` is the region that led to the handler with `WITH_EXCEPT_START`.
-pub(super) fn swallows(follower: &mut Follower<'_, '_>, region: &Region) -> Option<bool> {
+/// `exit` is the name of the method that is called.
+pub(super) fn swallows(follower: &mut Follower<'_, '_>, region: &Region, exit: &str) -> Option<bool> {
     reads::state();
     let manager = manager_on_stack(follower.frame, follower.code, region)?;
-    manager_swallows(follower, &manager)
+    manager_swallows(follower, &manager, exit)
 }
 
 /// Reads the manager from the stack of the frame, where its `__exit__` waits to be called.
@@ -63,7 +64,11 @@ fn is_callable_of_a_manager(exit: &Bound<'_, PyAny>) -> bool {
 }
 
 /// Managers of the standard library and of test tools, by what their type is called.
-fn manager_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, PyAny>) -> Option<bool> {
+fn manager_swallows<'py>(
+    follower: &mut Follower<'_, 'py>,
+    manager: &Bound<'py, PyAny>,
+    exit: &str,
+) -> Option<bool> {
     let class = manager.get_type();
     let exception = follower.exception.clone();
     for base in class.mro().iter() {
@@ -87,18 +92,26 @@ fn manager_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, 
             ("_pytest.raises", "RaisesExc") => {
                 return matches(&exception, &instance_attribute(manager, "expected_exceptions")?);
             }
-            ("asyncio.timeouts", "Timeout") | ("asyncio.taskgroups", "TaskGroup") => {
-                // Both turn a cancellation of their own into another exception and let all others pass.
-                let cancelled = exception
-                    .get_type()
-                    .name()
-                    .is_ok_and(|name| name == "CancelledError");
-                return (!cancelled).then_some(false);
+            // Both turn a cancellation of their own into another exception.
+            ("asyncio.timeouts" | "asyncio.taskgroups", "Timeout" | "TaskGroup")
+                if is_cancellation(&exception) =>
+            {
+                return None;
+            }
+            ("asyncio.timeouts", "Timeout") => return Some(false),
+            ("asyncio.taskgroups", "TaskGroup") => {
+                follower.raised_by_exit = Some(super::in_group(&exception).ok()?);
+                return Some(false);
             }
             _ => {}
         }
     }
-    exit_swallows(&class)
+    exit_swallows(&class, exit)
+}
+
+fn is_cancellation(exception: &Bound<'_, PyAny>) -> bool {
+    let name = exception.get_type().name();
+    name.is_ok_and(|name| name == "CancelledError")
 }
 
 /// `contextlib.suppress`.
@@ -136,8 +149,14 @@ fn generator_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py
     if let Some(Boundary::Dies(what)) = boundary::of_frame(&frame, &code, follower.exception) {
         follower.trail.dies = Some(what);
     }
-    match through_frame(&frame, &code, offset, follower.exception, follower.trail) {
-        Through::Leaves => Some(false),
+    let mut exception = follower.exception.clone();
+    match through_frame(&frame, &code, offset, &mut exception, follower.trail) {
+        Through::Leaves if exception.is(follower.exception) => Some(false),
+        Through::Leaves => {
+            // What the generator raises instead leaves the block.
+            follower.raised_by_exit = Some(exception);
+            Some(false)
+        }
         Through::Handled => Some(true),
         Through::Maybe => None,
     }
@@ -157,7 +176,8 @@ fn stack_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, Py
             }
             return None;
         };
-        if manager_swallows(follower, &inner)? {
+        let exit: String = callback.getattr("__name__").ok()?.extract().ok()?;
+        if manager_swallows(follower, &inner, &exit)? {
             return Some(true);
         }
     }
@@ -165,8 +185,8 @@ fn stack_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py, Py
 }
 
 /// Any other manager: by the code of its `__exit__`.
-fn exit_swallows(class: &Bound<'_, PyType>) -> Option<bool> {
-    let exit = class_attribute(class, "__exit__").or_else(|| class_attribute(class, "__aexit__"))?;
+fn exit_swallows(class: &Bound<'_, PyType>, exit: &str) -> Option<bool> {
+    let exit = class_attribute(class, exit)?;
     let Ok(function) = exit.cast_into::<PyFunction>() else {
         // Managers written in C: files, locks, sockets, decimal contexts. None of them swallows.
         return Some(false);

@@ -10,12 +10,14 @@ mod code;
 mod handler;
 mod manager;
 mod opcodes;
+mod raising;
 mod reads;
 mod remembered;
 mod static_read;
 mod tasks;
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::exception_table::covering;
 use crate::passing::Site;
@@ -33,6 +35,8 @@ pub(crate) struct Decision<'py> {
     pub(crate) sites: Vec<Site>,
     /// The frames that it will leave, nearest first; those of tasks that await the present one are among them.
     pub(crate) frames: Vec<Bound<'py, PyAny>>,
+    /// The types of the exceptions that take its place on the way.
+    pub(crate) becomes: Vec<Bound<'py, PyType>>,
     /// Why, for the report.
     pub(crate) why: String,
 }
@@ -60,12 +64,36 @@ pub(crate) fn decide<'py>(
     frame: &Bound<'py, PyAny>,
     exception: &Bound<'py, PyAny>,
 ) -> PyResult<Decision<'py>> {
+    reads::begin();
+    let decided = simulate(frame, exception);
+    let reads = reads::end();
+    let (decision, asks_caller) = decided?;
+    if !decision.outcome.pauses() {
+        remembered::remember(exception, &decision.frames, asks_caller, &decision.sites, reads)?;
+    }
+    Ok(decision)
+}
+
+/// Decides about an exception that is not raised yet, in a frame of the running stack.
+pub(crate) fn foresee<'py>(
+    frame: &Bound<'py, PyAny>,
+    exception: &Bound<'py, PyAny>,
+) -> PyResult<Decision<'py>> {
+    simulate(frame, exception).map(|(decision, _)| decision)
+}
+
+/// Simulates the unwinding; says also whether what the last frame's caller calls has counted.
+fn simulate<'py>(
+    frame: &Bound<'py, PyAny>,
+    exception: &Bound<'py, PyAny>,
+) -> PyResult<(Decision<'py>, bool)> {
     let mut trail = Trail {
         sites: vec![Site::of(frame)?],
+        converted_at: None,
         dies: None,
     };
-    let asked_with = exception;
     let mut exception = exception.clone();
+    let mut becomes: Vec<Bound<'py, PyType>> = Vec::new();
     let mut stack = LiveStack {
         next: Some(frame.clone()),
         suspended: Vec::new(),
@@ -73,7 +101,6 @@ pub(crate) fn decide<'py>(
     };
     let mut frames = Vec::new();
     let mut asks_caller = false;
-    reads::begin();
     let (outcome, why) = loop {
         let Some(frame) = stack.pop()? else {
             break (
@@ -84,22 +111,36 @@ pub(crate) fn decide<'py>(
         frames.push(frame.clone());
         let code = Code::of(&frame)?;
         let offset = frame.getattr("f_lasti")?.extract()?;
-        let through = through_frame(&frame, &code, offset, &exception, &mut trail);
+        let before = exception.clone();
+        let is_first = frames.len() == 1;
+        let through = through_frame(&frame, &code, offset, &mut exception, &mut trail);
         if let Some(what) = trail.dies {
             break (Outcome::Unhandled, format!("nothing up to {what} handles it"));
         }
         let place = || format!("{} in {}", code.qualified_name, module_name(&frame));
+        let mut note = |exception: &Bound<'py, PyAny>| {
+            if !exception.get_type().is(before.get_type()) {
+                becomes.push(exception.get_type());
+            }
+        };
+        note(&exception);
         let between = match (through, boundary::of_frame(&frame, &code, &exception)) {
             (_, Some(boundary::Boundary::Dies(what))) => boundary::Between::Dies(what.to_owned()),
             (Through::Handled, None) => match boundary::handed_on(&frame, &code)? {
                 Some(between) => between,
                 None => break (Outcome::Handled, format!("{} handles it", place())),
             },
+            // Its own frame raises another one in its place: nothing is lost until that asks.
+            (Through::Leaves, None) if is_first && !exception.is(&before) && raises_itself(&trail) => {
+                break (
+                    Outcome::Handled,
+                    format!("{} raises another one in its place", place()),
+                );
+            }
             (Through::Maybe, None) => break (Outcome::Maybe, format!("{} may handle it", place())),
             (_, Some(boundary::Boundary::Transparent)) | (Through::Leaves, _) => {
-                if code.is_resumable() {
-                    exception = converted(&exception, &code);
-                }
+                exception = converted(&frame, &code, &exception);
+                note(&exception);
                 boundary::between(&frame, &code, &stack, &exception)?
             }
         };
@@ -132,28 +173,36 @@ pub(crate) fn decide<'py>(
                 };
                 if group {
                     exception = in_group(&exception)?;
+                    becomes.push(exception.get_type());
                 }
             }
         }
     };
-    let reads = reads::end();
-    if !outcome.pauses() {
-        remembered::remember(asked_with, &frames, asks_caller, &trail.sites, reads)?;
-    }
-    Ok(Decision {
+    let decision = Decision {
         outcome,
         sites: trail.sites,
         frames,
+        becomes,
         why,
-    })
+    };
+    Ok((decision, asks_caller))
 }
 
 /// What the simulated exception has met so far.
 struct Trail {
     /// The handlers of ours, the asking one first.
     sites: Vec<Site>,
+    /// How many handlers of ours it had met when a handler of the program raised another one in its place.
+    converted_at: Option<usize>,
     /// What dies of it, where code known by name says so.
     dies: Option<&'static str>,
+}
+
+/// Whether the other exception that takes the place of the present one will ask us in the same frame: its first site.
+fn raises_itself(trail: &Trail) -> bool {
+    trail
+        .converted_at
+        .is_some_and(|n_sites| trail.sites.len() > n_sites)
 }
 
 /// What becomes of an exception in one frame.
@@ -163,12 +212,12 @@ enum Through {
     Maybe,
 }
 
-/// Follows the exception from an instruction out of the frame.
+/// Follows the exception from an instruction out of the frame; on the way another one may take its place.
 fn through_frame<'py>(
     frame: &Bound<'py, PyAny>,
     code: &Code,
     offset: u32,
-    exception: &Bound<'py, PyAny>,
+    exception: &mut Bound<'py, PyAny>,
     trail: &mut Trail,
 ) -> Through {
     let mut offset = offset;
@@ -180,34 +229,50 @@ fn through_frame<'py>(
         let exits = Follower {
             frame,
             code,
-            exception,
+            exception: &exception.clone(),
             trail: &mut *trail,
+            raised_by_exit: None,
         }
         .follow(region);
-        match (exits.swallows, exits.reraises) {
+        match (exits.swallows, exits.reraises, exits.converts) {
             _ if exits.unknown => return Through::Maybe,
-            (true, Some(_)) => return Through::Maybe,
-            (false, Some(reraise)) => offset = reraise,
-            (_, None) => return Through::Handled,
+            (false, Some(reraise), None) => offset = reraise,
+            (false, None, Some(conversion)) => {
+                offset = conversion.offset;
+                *exception = conversion.exception;
+                if conversion.is_raised_here {
+                    trail.converted_at = Some(trail.sites.len());
+                }
+            }
+            (_, None, None) => return Through::Handled,
+            _ => return Through::Maybe,
         }
     }
     Through::Maybe
 }
 
-/// PEP 479: a StopIteration that leaves a generator or coroutine becomes a RuntimeError.
-fn converted<'py>(exception: &Bound<'py, PyAny>, code: &Code) -> Bound<'py, PyAny> {
+/// What CPython makes of an exception that leaves a frame.
+fn converted<'py>(
+    frame: &Bound<'py, PyAny>,
+    code: &Code,
+    exception: &Bound<'py, PyAny>,
+) -> Bound<'py, PyAny> {
     use pyo3::exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration};
     const ASYNC_GENERATOR: u32 = 0x200;
-    let converts = exception.is_instance_of::<PyStopIteration>()
+    // PEP 479.
+    let stops = code.is_resumable() && exception.is_instance_of::<PyStopIteration>()
         || code.flags & ASYNC_GENERATOR != 0 && exception.is_instance_of::<PyStopAsyncIteration>();
-    if converts {
-        PyRuntimeError::new_err("generator raised StopIteration")
-            .into_value(exception.py())
-            .into_bound(exception.py())
-            .into_any()
+    let message = if stops {
+        "generator raised StopIteration"
+    } else if boundary::is_set_name(frame, code) {
+        "Error calling __set_name__"
     } else {
-        exception.clone()
-    }
+        return exception.clone();
+    };
+    PyRuntimeError::new_err(message)
+        .into_value(exception.py())
+        .into_bound(exception.py())
+        .into_any()
 }
 
 /// The group in which a task group raises the exception of one of its tasks.
@@ -217,7 +282,7 @@ fn in_group<'py>(exception: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Whether the exception is a group whose methods are CPython's own.
-fn is_exact_group(exception: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_exact_group(exception: &Bound<'_, PyAny>) -> bool {
     reads::state();
     let is = |name: &str| {
         let group = exception

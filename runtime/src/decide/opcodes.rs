@@ -31,8 +31,18 @@ pub(crate) enum Op {
     StoreName,
     /// Makes a tuple.
     BuildTuple,
-    /// Calls with so many positional arguments.
+    /// Pushes the class AssertionError.
+    LoadAssertionError,
+    /// Calls with so many arguments.
     Call,
+    /// Calls with so many arguments, the names of some of which lie on top.
+    CallNamed,
+    /// Calls with a tuple of arguments and, by the lowest bit of its argument, a dict.
+    CallUnpacked,
+    /// Swaps the top with a value of the stack.
+    Swap,
+    /// Takes what an object awaits.
+    GetAwaitable,
     /// Duplicates a value of the stack.
     Copy,
     /// Drops the top.
@@ -108,7 +118,12 @@ fn meaning(name: &str) -> Op {
         }
         "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW" => Op::LoadTwoLocals,
         "LOAD_ATTR" | "LOAD_METHOD" => Op::LoadAttr,
+        "LOAD_ASSERTION_ERROR" => Op::LoadAssertionError,
         "CALL" => Op::Call,
+        "CALL_KW" => Op::CallNamed,
+        "CALL_FUNCTION_EX" => Op::CallUnpacked,
+        "SWAP" => Op::Swap,
+        "GET_AWAITABLE" => Op::GetAwaitable,
         "STORE_FAST" | "STORE_DEREF" => Op::StoreLocal,
         "STORE_NAME" | "STORE_GLOBAL" => Op::StoreName,
         "BUILD_TUPLE" => Op::BuildTuple,
@@ -157,6 +172,8 @@ pub(crate) struct Instruction {
     pub(crate) op: Op,
     /// Its argument.
     pub(crate) argument: u32,
+    /// By how much it grows the stack, where that is known; only for [`Op::Other`].
+    pub(crate) growth: Option<i32>,
 }
 
 impl Instruction {
@@ -173,6 +190,7 @@ impl Instruction {
 /// Decodes `co_code`.
 pub(crate) fn decode(py: Python<'_>, code: &[u8]) -> PyResult<Vec<Instruction>> {
     let table = table(py)?;
+    let growth = Growth::of(py)?;
     let mut instructions: Vec<Instruction> = Vec::with_capacity(code.len() / 2);
     let mut high = 0;
     for (unit, pair) in code.chunks_exact(2).enumerate() {
@@ -193,11 +211,43 @@ pub(crate) fn decode(py: Python<'_>, code: &[u8]) -> PyResult<Vec<Instruction>> 
                 next: offset + 2,
                 op,
                 argument,
+                growth: (op == Op::Other).then(|| growth.by(pair[0], argument)).flatten(),
             }),
         }
         high = 0;
     }
     Ok(instructions)
+}
+
+/// CPython's own word on how instructions change the stack.
+struct Growth<'py> {
+    effect: Bound<'py, PyAny>,
+    have_argument: u8,
+    load_super: Option<u8>,
+}
+
+impl<'py> Growth<'py> {
+    fn of(py: Python<'py>) -> PyResult<Self> {
+        let opcode = py.import("opcode")?;
+        let load_super = opcode
+            .getattr("opmap")?
+            .cast_into::<PyDict>()?
+            .get_item("LOAD_SUPER_ATTR")?;
+        Ok(Self {
+            effect: opcode.getattr("stack_effect")?,
+            have_argument: opcode.getattr("HAVE_ARGUMENT")?.extract()?,
+            load_super: load_super.and_then(|number| number.extract().ok()),
+        })
+    }
+
+    fn by(&self, opcode: u8, argument: u32) -> Option<i32> {
+        // The room for a method's receiver is no value to us.
+        if Some(opcode) == self.load_super {
+            return Some(-2);
+        }
+        let argument = (opcode >= self.have_argument).then_some(argument);
+        self.effect.call1((opcode, argument)).ok()?.extract().ok()
+    }
 }
 
 /// Whether `LOAD_ATTR` keeps a flag in the low bit of its argument.

@@ -32,23 +32,35 @@ pub(super) fn after_work_item<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option
         return Ok(None);
     };
     let future = item.getattr("future")?;
-    for _ in 0..MAX_TICKS {
-        for callback in future.getattr("_done_callbacks")?.try_iter()? {
-            // `asyncio.wrap_future` chains the pool's future to one of the event loop.
-            if let Some(destination) = free_variable(&callback?, "destination")? {
+    for tick in 0..MAX_TICKS {
+        // `asyncio.wrap_future` chains the pool's future to one of the event loop, which a task then awaits.
+        let destination = destination_of(&future)?;
+        let is_awaited = |future: &Bound<'py, PyAny>| {
+            let callbacks = future.getattr("_callbacks");
+            callbacks.and_then(|callbacks| callbacks.is_truthy())
+        };
+        match destination {
+            Some(destination) if tick + 1 == MAX_TICKS || is_awaited(&destination)? => {
                 return after(&destination, 1).map(Some);
             }
+            None if !is_being_handed_over(frame.py())? => break,
+            _ => frame.py().detach(|| std::thread::sleep(TICK)),
         }
-        if !is_being_handed_over(frame.py())? {
-            break;
+    }
+    Ok(None)
+}
+
+fn destination_of<'py>(future: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    for callback in future.getattr("_done_callbacks")?.try_iter()? {
+        if let Some(destination) = free_variable(&callback?, "destination")? {
+            return Ok(Some(destination));
         }
-        frame.py().detach(|| std::thread::sleep(TICK));
     }
     Ok(None)
 }
 
 /// How long, in ticks, an event loop may take to chain the future of work that it has just handed over.
-const MAX_TICKS: usize = 50;
+const MAX_TICKS: usize = 200;
 const TICK: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Whether an event loop, in another thread, is just handing work to a pool.

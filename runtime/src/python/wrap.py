@@ -10,7 +10,9 @@ Within a `try` of the program whose clauses keep what they catch, `except KeyErr
 an exception that is sure to be handled asks nobody.
 
 The last statement of a function also gets an `else: return` and, behind it, `return HOOK.value` at RETURN_LINE:
-the place that the resume action `return` jumps to. HOOK is a constant; the extension puts the object in its place
+the place that the resume action `return` jumps to. Where a `return` of a constant follows, which cannot raise and so
+has no hook, that place stands behind `if HOOK.returning`, which is never so: CPython jumps only to code that can be
+reached. HOOK is a constant; the extension puts the object in its place
 when it loads the code, and takes the location off all instructions at HOOK_LINE.
 """
 
@@ -106,6 +108,8 @@ def cannot_raise(statement):
         return True
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
+    if isinstance(statement, ast.Return):
+        return statement.value is None or isinstance(statement.value, ast.Constant)
     if isinstance(statement, FUNCTIONS):
         arguments = statement.args
         return not (
@@ -208,8 +212,13 @@ def add_return(function, first):
     if last < first:
         return
     value = None if is_async_generator(function) else hook("value", RETURN_LINE)
-    body[last].orelse = body[last + 1 :] + [at(ast.Return(None), NOWHERE)]
-    body[last + 1 :] = [at(ast.Return(value), RETURN_LINE)]
+    tail, landing = body[last + 1 :], at(ast.Return(value), RETURN_LINE)
+    body[last].orelse = tail + [at(ast.Return(None), NOWHERE)]
+    if any(isinstance(statement, ast.Return) for statement in tail):
+        # `next` goes on with what follows; only a jump takes the branch.
+        body[last + 1 :] = [at(ast.If(hook("returning", HOOK_LINE), [landing], []), HOOK_LINE)] + tail
+    else:
+        body[last + 1 :] = [landing]
 
 
 def is_ours(statement):

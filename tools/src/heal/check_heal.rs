@@ -22,9 +22,9 @@ pub(crate) struct Input {
     /// HealCore; default empty.
     #[serde(default)]
     code: String,
-    /// Where to go on: next statement, retry the failing one, a line, return from the frame, or raise on. Leave out when the code ends in return, break or continue.
+    /// Where to go on: next statement, retry the failing one, a line, return from the frame, raise on, or raise-new: another exception, for a handler of the program. Leave out when the code ends in return, break or continue.
     then: Option<Then>,
-    /// For then=return: an expression; default None.
+    /// For then=return: an expression; default None. For raise-new: the exception, as KeyError("id").
     value: Option<String>,
     /// For then=line: a line of the frame's file.
     line: Option<u32>,
@@ -40,6 +40,8 @@ enum Then {
     Line,
     Return,
     Raise,
+    #[serde(rename = "raise-new")]
+    RaiseNew,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -128,9 +130,11 @@ fn proposal(input: Input) -> Result<HealProposal, ToolError> {
         Then::Line => ResumeAction::Line,
         Then::Return => ResumeAction::Return,
         Then::Raise => ResumeAction::Raise,
+        Then::RaiseNew => ResumeAction::RaiseNew,
     });
     let goes_to_a_line = matches!(then, Some(ResumeAction::Line));
-    let returns = matches!(then, Some(ResumeAction::Return));
+    let raises_new = matches!(then, Some(ResumeAction::RaiseNew));
+    let takes_value = raises_new || matches!(then, Some(ResumeAction::Return));
     let fault = if goes_to_a_line && input.line.is_none() {
         Some(("then=line needs a line", "add line=N, a line of the frame's file"))
     } else if !goes_to_a_line && input.line.is_some() {
@@ -138,10 +142,15 @@ fn proposal(input: Input) -> Result<HealProposal, ToolError> {
             "line goes with then=line only",
             "leave line out, or set then=\"line\"",
         ))
-    } else if !returns && input.value.is_some() {
+    } else if !takes_value && input.value.is_some() {
         Some((
-            "value goes with then=return only",
+            "value goes with then=return or raise-new only",
             "leave value out, or set then=\"return\"",
+        ))
+    } else if raises_new && input.value.is_none() {
+        Some((
+            "then=raise-new needs a value",
+            "add value, the exception, such as KeyError(\"id\")",
         ))
     } else if then.is_none() && input.code.trim().is_empty() {
         Some((
@@ -398,7 +407,7 @@ mod tests {
         );
         check_refused(
             json!({"crash_id": "c1", "then": "next", "value": "3"}),
-            "value goes with then=return only",
+            "value goes with then=return or raise-new only",
         );
         check_refused(
             json!({"crash_id": "c1", "then": "return", "value": "3", "line": 3}),
