@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use healguard::{Policy, PolicyError};
+use protocol::Boundary;
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,11 +20,22 @@ pub(crate) struct Config {
     pub(crate) include: Vec<String>,
     /// `timeout`: seconds to wait for a healer.
     pub(crate) timeout_s: Option<u64>,
+    /// `repeat-limit`: so often in a row the same crash pauses.
+    pub(crate) repeat_limit: Option<u32>,
+    /// `unhandled-in` and `handled-in`: what functions do with the exceptions that they catch.
+    pub(crate) boundaries: Vec<Boundary>,
     /// `[tool.healmcp.guard]`; `{}` when there is none.
     pub(crate) guard: Value,
 }
 
-const KEYS: [&str; 3] = ["include", "timeout", "guard"];
+const KEYS: [&str; 6] = [
+    "include",
+    "timeout",
+    "repeat-limit",
+    "unhandled-in",
+    "handled-in",
+    "guard",
+];
 
 /// Reads the configuration of the project at `root`; without a `pyproject.toml` it is empty.
 pub(crate) fn read(root: &Path) -> Result<Config> {
@@ -67,11 +79,27 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Config> {
         match key.get_ref().as_ref() {
             "include" => config.include = source.names(value)?,
             "timeout" => config.timeout_s = Some(source.seconds(value)?),
+            "repeat-limit" => config.repeat_limit = Some(source.count(value)?),
+            "unhandled-in" => config
+                .boundaries
+                .extend(source.boundaries(value, "unhandled-in")?),
+            "handled-in" => config.boundaries.extend(source.boundaries(value, "handled-in")?),
             "guard" => config.guard = source.guard(value)?,
             unknown => return Err(source.unknown_key(key.span().start, unknown, "[tool.healmcp]", &KEYS)),
         }
     }
     Ok(config)
+}
+
+/// Whether a text can be part of a pattern: dotted names, in which `*` stands for any part.
+fn is_pattern(text: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || "_*<>".contains(letter))
+    };
+    text.split('.').all(is_part)
 }
 
 /// The text that is being read, for the lines of errors.
@@ -95,6 +123,41 @@ impl Source<'_> {
         integer
             .and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok())
             .ok_or_else(|| self.wrong_type(value, "timeout", "a whole number of seconds"))
+    }
+
+    fn count(&self, value: &Spanned<DeValue<'_>>) -> Result<u32> {
+        let integer = value.get_ref().as_integer();
+        integer
+            .and_then(|integer| u32::from_str_radix(integer.as_str(), integer.radix()).ok())
+            .ok_or_else(|| self.wrong_type(value, "repeat-limit", "a whole number, 0 for no limit"))
+    }
+
+    /// `module:function` patterns.
+    fn boundaries(&self, value: &Spanned<DeValue<'_>>, key: &str) -> Result<Vec<Boundary>> {
+        const WANTED: &str = "a list of `module:function`, such as [\"shop.worker:Worker.run\"]";
+        let items = value
+            .get_ref()
+            .as_array()
+            .ok_or_else(|| self.wrong_type(value, key, WANTED))?;
+        let boundary = |item: &Spanned<DeValue<'_>>| {
+            let text = item
+                .get_ref()
+                .as_str()
+                .ok_or_else(|| self.wrong_type(item, key, WANTED))?;
+            let parts = text.split_once(':');
+            let parts = parts.filter(|(module, function)| is_pattern(module) && is_pattern(function));
+            let (module, function) = parts.ok_or_else(|| {
+                let message = format!("`{text}` in `{key}` names no function");
+                let hint = "write `module:function`, with the qualified name behind the colon; `*` stands for any part";
+                self.error(item.span().start, &message, hint)
+            })?;
+            Ok(Boundary {
+                module: module.to_owned(),
+                function: function.to_owned(),
+                dies: key == "unhandled-in",
+            })
+        };
+        items.iter().map(boundary).collect()
     }
 
     fn guard(&self, value: &Spanned<DeValue<'_>>) -> Result<Value> {
@@ -246,11 +309,11 @@ mod tests {
         check(
             "[project]\nname = 'x'\n\n[tool.healmcp]\nincludes = []\n",
             "pyproject.toml:5: unknown key `includes` in [tool.healmcp] \
-             (did you mean `include`? the keys are include, timeout, guard)",
+             (did you mean `include`? the keys are include, timeout, repeat-limit, unhandled-in, handled-in, guard)",
         );
         check(
             "[tool.healmcp]\nzz = 1\n",
-            "pyproject.toml:2: unknown key `zz` in [tool.healmcp] (the keys are include, timeout, guard)",
+            "pyproject.toml:2: unknown key `zz` in [tool.healmcp] (the keys are include, timeout, repeat-limit, unhandled-in, handled-in, guard)",
         );
     }
 
@@ -288,6 +351,39 @@ mod tests {
         check(
             "[tool]\nhealmcp = 1\n",
             "pyproject.toml:2: `[tool.healmcp]` is of type integer (write a table)",
+        );
+    }
+
+    #[test]
+    fn boundaries_are_modules_and_functions() {
+        let text = "[tool.healmcp]\nunhandled-in = ['shop.worker:Worker.run', 'jobs.*:*']\nhandled-in = ['web:app.<locals>.call']\n";
+        let said: Vec<String> = parse(text, "pyproject.toml")
+            .unwrap()
+            .boundaries
+            .iter()
+            .map(|boundary| format!("{} {} {}", boundary.module, boundary.function, boundary.dies))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "web app.<locals>.call false",
+                "shop.worker Worker.run true",
+                "jobs.* * true"
+            ]
+        );
+        check(
+            "[tool.healmcp]\nunhandled-in = ['shop.worker.run']\n",
+            "pyproject.toml:2: `shop.worker.run` in `unhandled-in` names no function \
+             (write `module:function`, with the qualified name behind the colon; `*` stands for any part)",
+        );
+        check(
+            "[tool.healmcp]\nhandled-in = 'a:b'\n",
+            "pyproject.toml:2: `handled-in` is of type string \
+             (write a list of `module:function`, such as [\"shop.worker:Worker.run\"])",
+        );
+        check(
+            "[tool.healmcp]\nrepeat-limit = -1\n",
+            "pyproject.toml:2: `repeat-limit` is of type integer (write a whole number, 0 for no limit)",
         );
     }
 

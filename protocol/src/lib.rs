@@ -16,7 +16,7 @@ pub use heal::{
     Check, HealOutcome, HealProposal, HealRecord, HealReport, Refusal, ResumeAction, StateChange, Verdict,
     VerdictKind,
 };
-pub use settings::{Scope, Settings};
+pub use settings::{Boundary, DEFAULT_REPEAT_LIMIT, Scope, Settings};
 pub use wire::{Answer, Client, Envelope, Failure, FailureKind, FrameQuery, Reply, Request};
 
 /// The version of the messages; a program and a client of different versions refuse each other by name.

@@ -21,6 +21,12 @@ pub struct Settings {
     pub scope: Scope,
     /// Seconds to wait for a healer; 0 never pauses.
     pub timeout_s: u64,
+    /// So often in a row the same crash pauses; 0 is without end.
+    #[serde(default = "default_repeat_limit")]
+    pub repeat_limit: u32,
+    /// Frames of which the project says what they do with exceptions.
+    #[serde(default)]
+    pub boundaries: Vec<Boundary>,
     /// The `[tool.healmcp.guard]` table, already validated by the command.
     pub guard: serde_json::Value,
     /// The command as the user gave it.
@@ -39,4 +45,22 @@ pub struct Scope {
     pub root: String,
     /// Importable names of installed packages that are in scope too.
     pub include: Vec<String>,
+}
+
+/// How often in a row the same crash pauses unless the project says otherwise.
+pub const DEFAULT_REPEAT_LIMIT: u32 = 3;
+
+fn default_repeat_limit() -> u32 {
+    DEFAULT_REPEAT_LIMIT
+}
+
+/// A function that catches exceptions, and what that means.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Boundary {
+    /// The module's name; `*` stands for any part.
+    pub module: String,
+    /// The qualified name within it; `*` stands for any part.
+    pub function: String,
+    /// Whether what it runs has failed with the exception, so that it pauses; otherwise the exception is handled.
+    pub dies: bool,
 }

@@ -43,6 +43,16 @@ pub(crate) fn released(crash_id: &str, reason: &str) {
     ));
 }
 
+/// Says that a crash which comes again and again does not pause any more.
+pub(crate) fn repeated(summary: &CrashSummary, times: u32) {
+    say(&format!(
+        "healmcp: {}: {} in {} came {times} times in a row with nothing changed, so the exception goes on (repeat-limit)\n",
+        summary.exception_type,
+        summary.message.lines().next().unwrap_or_default(),
+        place(&summary.location),
+    ));
+}
+
 /// Says at the end of a healed run what was healed and what was skipped.
 pub(crate) fn end_of_run(py: Python<'_>) {
     if let Some(summary) = journal::summary() {

@@ -24,7 +24,7 @@ use crate::plan::{Plan, Route};
 use crate::raise_new::{self, Making};
 use crate::render::{self, FrameAt, Secrets};
 use crate::resume::Action;
-use crate::state;
+use crate::{repeats, state};
 
 /// How long a checked heal can be resumed.
 const GOOD_FOR: Duration = Duration::from_secs(600);
@@ -300,6 +300,7 @@ impl<'py> Healer<'py> {
                 "nothing was changed; check the heal again",
             )
         })?;
+        repeats::note_heal(&checked.proposal);
         if !matches!(route.action, Action::Raise) {
             journal::note_heal(Healed {
                 exception: self.exception.clone(),

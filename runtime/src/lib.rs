@@ -23,6 +23,7 @@ mod crashes;
 mod frames;
 mod pause;
 mod render;
+mod repeats;
 mod socket;
 mod stack;
 

@@ -17,7 +17,7 @@ use crate::passing::{self, Site};
 use crate::render::{self, FrameAt};
 use crate::resume::{self, Action};
 use crate::stack::{self, Stack};
-use crate::{announce, gate, heal, journal, socket, state};
+use crate::{announce, gate, heal, journal, repeats, socket, state};
 
 /// How often a paused thread looks for signals.
 const TICK: Duration = Duration::from_millis(50);
@@ -68,6 +68,21 @@ pub(crate) fn pause(way: &Way<'_, '_>) -> PyResult<bool> {
     let py = exception.py();
     let deadline = Instant::now() + Duration::from_secs(state::settings().timeout_s);
     let mut paused = Paused::new(way)?;
+    let kind = (
+        paused.summary.exception_type.as_str(),
+        paused.summary.message.as_str(),
+    );
+    let n_crashes = repeats::count(kind, &paused.stack)?;
+    let limit = state::settings().repeat_limit;
+    if limit > 0 && n_crashes > limit {
+        announce::repeated(&paused.summary, n_crashes - 1);
+        journal::write(
+            "repeated",
+            json!({ "crash": paused.summary, "times": n_crashes - 1 }),
+        );
+        passing::release(exception, way.becomes)?;
+        return Ok(true);
+    }
     if let Err(error) = socket::listen() {
         state::complain(&format!(
             "cannot pause, since the socket folder {} cannot be used: {error}",

@@ -120,6 +120,8 @@ pub(crate) fn settings(args: &Args, command: &Command) -> Result<Settings> {
             Some(timeout_s) => timeout_s,
             None => DEFAULT_TIMEOUT_S,
         }),
+        repeat_limit: config.repeat_limit.unwrap_or(protocol::DEFAULT_REPEAT_LIMIT),
+        boundaries: config.boundaries,
         guard: config.guard,
         decisions: std::env::var(protocol::DECISIONS_VARIABLE).ok(),
         command: command

@@ -14,6 +14,7 @@ mod decision;
 mod faults;
 mod guard;
 mod journal;
+mod limits;
 mod mcp;
 mod purity;
 mod resume;

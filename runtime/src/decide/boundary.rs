@@ -1,6 +1,8 @@
 //! Code that is known by name: bootstraps and test runners that let a program die although they catch, and calls
 //! in C between two frames that swallow.
 
+use std::sync::OnceLock;
+
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyStopAsyncIteration, PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyType};
@@ -9,6 +11,7 @@ use super::code::Code;
 use super::opcodes::Op;
 use crate::frames::minor_version;
 use crate::layout::Layout;
+use crate::state;
 
 use super::{LiveStack, module_name, reads, static_read, tasks};
 
@@ -19,6 +22,8 @@ pub(super) enum Boundary {
     Dies(&'static str),
     /// It catches and raises again elsewhere.
     Transparent,
+    /// The project says that what it catches is handled.
+    Handles,
 }
 
 /// Frames known by name: module, qualified name, what they do.
@@ -88,6 +93,9 @@ pub(super) fn of_frame(
     code: &Code,
     exception: &Bound<'_, PyAny>,
 ) -> Option<Boundary> {
+    if let Some(boundary) = of_project(frame, code) {
+        return Some(boundary);
+    }
     let candidates = FRAMES
         .iter()
         .filter(|(_, qualified_name, _)| code.qualified_name == *qualified_name);
@@ -96,6 +104,42 @@ pub(super) fn of_frame(
     let is_expected = matches!(boundary, Boundary::Dies("the test runner"))
         && (is_test_outcome(exception) || is_expected_failure(frame, exception));
     (!is_expected).then_some(*boundary)
+}
+
+/// What the project's configuration says of a frame.
+fn of_project(frame: &Bound<'_, PyAny>, code: &Code) -> Option<Boundary> {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    let boundaries = &state::settings().boundaries;
+    if boundaries.is_empty() {
+        return None;
+    }
+    let names = NAMES.get_or_init(|| {
+        let name = |boundary: &protocol::Boundary| format!("{}:{}", boundary.module, boundary.function);
+        boundaries.iter().map(name).collect()
+    });
+    let module = module_name(frame);
+    let index = boundaries.iter().position(|boundary| {
+        matches_pattern(&boundary.function, &code.qualified_name)
+            && matches_pattern(&boundary.module, &module)
+    })?;
+    Some(if boundaries[index].dies {
+        Boundary::Dies(&names[index])
+    } else {
+        Boundary::Handles
+    })
+}
+
+/// Whether a name is what the pattern says, in which `*` stands for any text.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(rest) = name.strip_prefix(before) else {
+        return false;
+    };
+    (0..=rest.len())
+        .filter(|start| rest.is_char_boundary(*start))
+        .any(|start| matches_pattern(after, &rest[start..]))
 }
 
 /// Whether the test that pytest runs in this frame is marked `xfail` for such an exception.

@@ -146,8 +146,10 @@ fn generator_swallows<'py>(follower: &mut Follower<'_, 'py>, manager: &Bound<'py
     }
     let code = Code::of(&frame).ok()?;
     let offset = frame.getattr("f_lasti").ok()?.extract().ok()?;
-    if let Some(Boundary::Dies(what)) = boundary::of_frame(&frame, &code, follower.exception) {
-        follower.trail.dies = Some(what);
+    match boundary::of_frame(&frame, &code, follower.exception) {
+        Some(Boundary::Dies(what)) => follower.trail.dies = Some(what),
+        Some(Boundary::Handles) => return Some(true),
+        Some(Boundary::Transparent) | None => {}
     }
     let mut exception = follower.exception.clone();
     match through_frame(&frame, &code, offset, &mut exception, follower.trail) {

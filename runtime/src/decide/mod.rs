@@ -126,6 +126,12 @@ fn simulate<'py>(
         note(&exception);
         let between = match (through, boundary::of_frame(&frame, &code, &exception)) {
             (_, Some(boundary::Boundary::Dies(what))) => boundary::Between::Dies(what.to_owned()),
+            (_, Some(boundary::Boundary::Handles)) => {
+                break (
+                    Outcome::Handled,
+                    format!("{} handles it, as the project says", place()),
+                );
+            }
             (Through::Handled, None) => match boundary::handed_on(&frame, &code)? {
                 Some(between) => between,
                 None => break (Outcome::Handled, format!("{} handles it", place())),
