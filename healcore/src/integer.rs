@@ -2,21 +2,25 @@
 
 use crate::tree::Integer;
 
+/// Twice what the rule on literals accepts.
+const KEPT_BYTES: usize = 1_024;
+
 impl Integer {
     /// Reads digits of a radix up to 16; underscores are skipped, anything else gives nothing.
+    ///
+    /// The work is bounded: of an integer that is far beyond what any rule accepts, only that much is kept.
     pub(crate) fn from_digits(digits: &str, radix: u32) -> Option<Self> {
         let mut bytes: Vec<u8> = Vec::new();
+        let (mut value, mut scale) = (0, 1);
         for character in digits.chars().filter(|character| *character != '_') {
-            let mut carry = character.to_digit(radix)?;
-            for byte in &mut bytes {
-                carry += u32::from(*byte) * radix;
-                *byte = low_byte(carry);
-                carry >>= 8;
-            }
-            if carry > 0 {
-                bytes.push(low_byte(carry));
+            value = value * radix + character.to_digit(radix)?;
+            scale *= radix;
+            if scale > u32::MAX / 16 / 16 {
+                grow(&mut bytes, scale, value);
+                (value, scale) = (0, 1);
             }
         }
+        grow(&mut bytes, scale, value);
         Some(Self { bytes })
     }
 
@@ -57,7 +61,24 @@ impl From<u64> for Integer {
     }
 }
 
-fn low_byte(value: u32) -> u8 {
+/// Makes `bytes * scale + value` of bytes, unless they are many already.
+fn grow(bytes: &mut Vec<u8>, scale: u32, value: u32) {
+    if bytes.len() > KEPT_BYTES {
+        return;
+    }
+    let mut carry = u64::from(value);
+    for byte in bytes.iter_mut() {
+        carry += u64::from(*byte) * u64::from(scale);
+        *byte = low_byte(carry);
+        carry >>= 8;
+    }
+    while carry > 0 {
+        bytes.push(low_byte(carry));
+        carry >>= 8;
+    }
+}
+
+fn low_byte(value: u64) -> u8 {
     value.to_le_bytes()[0]
 }
 
@@ -82,6 +103,36 @@ mod tests {
         check("18446744073709551615", 10, Some(u64::MAX));
         check("18446744073709551616", 10, None);
         check("8", 8, None);
+        check(&format!("{}8", "0".repeat(100)), 10, Some(8));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_huge_integer_is_huge() {
+        let huge = Integer::from_digits(&"9".repeat(16_000), 10).map(|integer| integer.bits());
+        assert!(huge.is_some_and(|bits| bits > 8_000));
+        let invalid = format!("{}x", "9".repeat(16_000));
+        assert_eq!(Integer::from_digits(&invalid, 10).map(|integer| integer.bits()), None);
+    }
+
+    #[test]
+    fn long_integers_are_exact() {
+        // 10**40.
+        let digits = format!("1{}", "0".repeat(40));
+        let expect = 10_u128.pow(20).to_le_bytes();
+        let factor = u128::from_le_bytes(expect);
+        let integer = Integer::from_digits(&digits, 10).map(|integer| integer.to_le_bytes().to_vec());
+        let mut bytes = integer.unwrap();
+        // Divided by 10**20 twice it is 1.
+        for _ in 0..2 {
+            let mut rest: u128 = 0;
+            for byte in bytes.iter_mut().rev() {
+                let part = (rest << 8) | u128::from(*byte);
+                *byte = u8::try_from(part / factor).unwrap();
+                rest = part % factor;
+            }
+            assert_eq!(rest, 0);
+        }
+        assert_eq!(bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>(), 1);
     }
 
     #[test]
