@@ -111,7 +111,10 @@ mod tests {
         let huge = Integer::from_digits(&"9".repeat(16_000), 10).map(|integer| integer.bits());
         assert!(huge.is_some_and(|bits| bits > 8_000));
         let invalid = format!("{}x", "9".repeat(16_000));
-        assert_eq!(Integer::from_digits(&invalid, 10).map(|integer| integer.bits()), None);
+        assert_eq!(
+            Integer::from_digits(&invalid, 10).map(|integer| integer.bits()),
+            None
+        );
     }
 
     #[test]

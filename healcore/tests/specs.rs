@@ -1,11 +1,13 @@
 //! The pages of `specs/` as tests: each Python block is checked, and breaks exactly the rules that its lines name.
 //!
 //! `python` is checked by itself; `python escapes` has `\u{…}` for characters that a page cannot show;
-//! `python program-calls` allows calls of the program; `python cpython` is run by CPython, which must agree.
+//! `python program-calls` allows calls of the program; `python cpython` is run by CPython, which must agree. What a page
+//! shows as accepted is Python to CPython, too: it compiles where a heal runs, in a loop of a function.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use healcore::{Options, ProgramCalls, check};
 
@@ -120,4 +122,45 @@ fn cpython_agrees_with_the_pages() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}:{}\n{error}", block.page, block.line);
     }
+}
+
+/// Compiles each block of a JSON list, which holds where it stands and its code, and says of those that fail.
+const COMPILE: &str = r#"
+import json, sys, textwrap
+for place, code in json.load(sys.stdin):
+    inside = "def frame():\n for item in items:\n" + textwrap.indent(code, "  ", lambda line: True) + "\n  pass\n"
+    for source in (code, inside):
+        try:
+            compile(source, place, "exec")
+            break
+        except SyntaxError as error:
+            last = error
+    else:
+        print(f"{place}: {last}")
+"#;
+
+#[test]
+fn what_the_pages_accept_is_python() {
+    let accepted: Vec<(String, String)> = blocks()
+        .into_iter()
+        .filter(|block| block.info != "python escapes" && expected(&block.code).is_empty())
+        .map(|block| (format!("{}:{}", block.page, block.line), block.code))
+        .collect();
+    assert!(accepted.len() > 60, "only {} blocks", accepted.len());
+    let child = Command::new("python3")
+        .args(["-c", COMPILE])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    // Where there is no CPython, there is nobody to ask.
+    let Ok(mut child) = child else { return };
+    let input = serde_json::to_string(&accepted).expect("texts are JSON");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin
+        .write_all(input.as_bytes())
+        .expect("CPython reads its input");
+    drop(stdin);
+    let output = child.wait_with_output().expect("CPython ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.is_empty(), "{said}");
 }

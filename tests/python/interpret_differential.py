@@ -813,6 +813,11 @@ dq.append(4); dq.appendleft(0); a = dq.pop(), dq.popleft(); dq.extend([8, 9]); d
 dq.clear(); a = dq.maxlen
 a = dq.popleft(), dq.popleft(), dq.popleft(), dq.popleft()
 cnt.update(None); cnt.update("ab"); cnt.subtract(None)
+a = d.popitem(); d["new"] = 1; d["x"] = 5; del d["x"]; d["x"] = 6
+ids.clear(); ids.add(9); ids |= {10}
+dq.rotate(2); dq.appendleft(0); dq.extend([7, 8]); dq.clear()
+ba.extend(b"z"); ba.reverse(); ba[0] = 65; ba.pop()
+fresh_one = 1; n = 2; obj.fresh = 3; Plain.label = "other"; Plain.fresh = 4
 od.move_to_end("p"); a = od.popitem(last=False); od["z"] = 1; od.update(k=2)
 cnt.update("aab"); cnt.subtract("c"); a = cnt.most_common(1), cnt.total(), sorted(cnt.elements()); cnt["q"] = 5
 ba.append(65); ba.extend(b"xy"); a = ba.pop(), ba.decode()
@@ -999,6 +1004,13 @@ TOLD = [
     ("d['x'] = 5", [("item", "d['x']", "1", "5")]), ("del d['x']", [("item", "d['x']", "1", "<removed>")]), ("items[0] = 9", [("item", "items[0]", "3", "9")]),
     ("items.append(4)", [("call", "items.append(…)", "[3, 1, 2]", "[3, 1, 2, 4]")]), ("for i in range(3):\n    items[i] = 0", [("name", "i", "<unset>", "2"), ("item", "items[0]", "3", "0"), ("item", "items[1]", "1", "0"), ("item", "items[2]", "2", "0")]),
     ("global_one = 1\nitems += [1]", [("name", "global_one", "<unset>", "1"), ("call", "items", "[3, 1, 2]", "[3, 1, 2, 1]")]),
+    # What was there is told as it was, whatever happened to it since.
+    ("items.append(4)\nitems.append(5)\nitems[0] = 9", [("call", "items.append(…)", "[3, 1, 2]", "[9, 1, 2, 4, 5]"), ("item", "items[0]", "3", "9")]),
+    ("rows.append([])\nrows[0].append(7)", [("call", "rows.append(…)", "[[1, None], [None, 4], [1, 2]]", "[[1, None, 7], [None, 4], [1, 2], []]"), ("call", "rows[0].append(…)", "[1, None]", "[1, None, 7]")]),
+    ("x = obj.tags\nobj.tags = []\nx.append('u')", [("name", "x", "<unset>", "['t', 'u']"), ("attribute", "obj.tags", "['t']", "[]"), ("call", "x.append(…)", "['t']", "['t', 'u']")]),
+    ("d.pop('y')\nd['y'] = 9", [("call", "d.pop(…)", "{'x': 1, 'y': 2, 'z': 3}", "{'x': 1, 'z': 3, 'y': 9}"), ("item", "d['y']", "<unset>", "9")]),
+    ("d.update(w=4)\nd.clear()", [("call", "d.update(…)", "{'x': 1, 'y': 2, 'z': 3}", "{}")]),
+    ("items += [4]\nitems.sort()", [("call", "items", "[3, 1, 2]", "[1, 2, 3, 4]")]),
     ("password = 'hunter2hunter2'", [("name", "password", "<unset>", "<redacted>")]),
 ]
 

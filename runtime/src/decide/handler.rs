@@ -47,7 +47,7 @@ impl<'py> Exits<'py> {
     fn convert(&mut self, conversion: Conversion<'py>) {
         match &self.converts {
             Some(known) if !known.exception.get_type().is(conversion.exception.get_type()) => {
-                self.unknown = true
+                self.unknown = true;
             }
             _ => self.converts = Some(conversion),
         }
