@@ -149,6 +149,8 @@ pub enum ReferenceGroup {
 pub enum Certainty {
     /// Scopes, imports or classes lead there.
     Confirmed,
+    /// What its receiver seems to be leads there.
+    ByType,
     /// Only the name is the same.
     ByName,
 }
@@ -162,6 +164,52 @@ pub struct References {
     pub n_excluded: usize,
     /// The uses.
     pub page: Page<ReferenceHit>,
+}
+
+/// What a name at a place means.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Definitions {
+    /// The name.
+    pub name: String,
+    /// The likeliest first.
+    pub candidates: Vec<DefinitionHit>,
+    /// Whether files were left out because the budget was spent.
+    pub is_partial: bool,
+}
+
+/// A definition that a name may mean.
+#[derive(Clone, Debug, Serialize)]
+pub struct DefinitionHit {
+    /// The definition.
+    pub symbol: SymbolHit,
+    /// How sure it is that it is meant.
+    pub certainty: Certainty,
+    /// What runs when the class is called.
+    pub constructor: Option<SymbolHit>,
+}
+
+/// The calls that reach a function.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Callers {
+    /// The definitions that are meant.
+    pub targets: Vec<SymbolHit>,
+    /// How many places use its name, for whatever it means there.
+    pub n_same_name: usize,
+    /// The calls that reach it, or may.
+    pub page: Page<CallHit>,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallHit {
+    /// How sure it is that it reaches the function.
+    pub certainty: Certainty,
+    /// Where it is.
+    pub location: Location,
+    /// The source line.
+    pub text: String,
+    /// The class or function it is in.
+    pub enclosing: Option<String>,
 }
 
 /// A line that a pattern fits.
@@ -220,6 +268,19 @@ pub struct Outline {
     pub has_errors: bool,
     /// In the order of the source.
     pub page: Page<SymbolHit>,
+}
+
+impl<T> Default for Page<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            n_matches: 0,
+            next_cursor: None,
+            is_partial: false,
+            n_files_searched: 0,
+            n_files: 0,
+        }
+    }
 }
 
 impl Options<'_> {

@@ -1,524 +1,418 @@
-//! Turns the text of one file into its facts, by the queries of its language.
+//! Turns the text of one file into its facts, by the rules of its language.
 //!
-//! One pass over the tree collects what the queries capture; a second step sorts it into scopes, definitions
-//! and what belongs to them. A file that does not parse gives the facts of the parts that do.
+//! One walk over the tree gives everything: each node is looked up in the table of `rules`, and what its role
+//! asks for is done (`statements`, `expressions`, `imports`). A file that does not parse gives the facts of the
+//! parts that do.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+mod expressions;
+mod imports;
+mod statements;
+
 use std::ops::{ControlFlow, Range};
 
-use tree_sitter::{
-    Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState, QueryMatch,
-    StreamingIterator,
-};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree, TreeCursor};
 
 use crate::facts::{
-    Binding, BindingTarget, Definition, DefinitionKind, FileFacts, Import, NameId, Place, Receiver,
-    Reference, ReferenceKind, Scope, ScopeKind, Taken,
+    Binding, BindingTarget, Definition, DefinitionKind, FileFacts, NameId, Place, Reference, ReferenceKind,
+    Scope, ScopeKind,
 };
-use crate::language::{Capture, Compiled, Language};
+use crate::language::Language;
+use crate::rules::{Rule, Rules, Slot};
+use crate::shapes::{CallId, Shape, ShapeId, Value};
 
-/// A receiver or a base longer than this is an expression that no lookup can use.
-const MAX_PATH_LEN: usize = 120;
+/// Deeper than people nest; below it only names are collected.
+const MAX_DEPTH: u32 = 400;
 
-/// How many matches may wait for their end at once: `x.y.y.y…` opens one for each dot, and each costs time at
-/// every node. Source that people write stays far below; past it, the outermost are dropped.
-const MAX_OPEN_MATCHES: u32 = 1024;
+/// A base or a decorator longer than this is not worth showing.
+const MAX_SHOWN_LEN: usize = 120;
 
 /// Returns the facts of a text, or nothing if `is_over` said so before they were complete.
 #[must_use]
 pub fn extract(language: &Language, text: &str, is_over: &dyn Fn() -> bool) -> Option<FileFacts> {
+    let tree = parse(language, text, is_over)?;
+    let mut walk = Walk::new(language, text, &tree);
+    walk.module(tree.root_node());
+    if is_over() {
+        return None;
+    }
+    Some(walk.finish(tree.root_node().has_error()))
+}
+
+/// Returns the tree of a text, or nothing if `is_over` said so before it was complete.
+#[must_use]
+pub(crate) fn parse(language: &Language, text: &str, is_over: &dyn Fn() -> bool) -> Option<Tree> {
     let compiled = language.compiled();
     let mut parser = Parser::new();
     parser.set_language(&compiled.grammar).ok()?;
     let bytes = text.as_bytes();
-    let go_on = || {
+    let mut parsing = |_: &ParseState| {
         if is_over() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     };
-    let mut parsing = |_: &ParseState| go_on();
-    let tree = parser.parse_with_options(
+    parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
         Some(ParseOptions::new().progress_callback(&mut parsing)),
-    )?;
-    let mut raw = Raw::new(text);
-    let mut cursor = QueryCursor::new();
-    cursor.set_match_limit(MAX_OPEN_MATCHES);
-    let mut querying = |_: &QueryCursorState| go_on();
-    let options = QueryCursorOptions::new().progress_callback(&mut querying);
-    let mut matches = cursor.matches_with_options(&compiled.query, tree.root_node(), bytes, options);
-    while let Some(found) = matches.next() {
-        raw.take(compiled, found);
-    }
-    if is_over() {
-        return None;
-    }
-    Some(raw.into_facts(tree.root_node()))
+    )
 }
 
-/// What the queries captured, not yet sorted.
-struct Raw<'text> {
-    text: &'text str,
-    names: Names,
-    scopes: Vec<(ScopeKind, Range<u32>)>,
-    definitions: Vec<RawDefinition>,
-    owners: HashMap<usize, Owned>,
-    bindings: Vec<RawBinding>,
-    references: Vec<(ReferenceKind, Place, NameId, Receiver)>,
-    imports: Vec<Import>,
-    /// Where imports give names, which is no use of them.
-    aliases: Vec<u32>,
+/// The state of one walk.
+struct Walk<'t> {
+    text: &'t str,
+    rules: &'t Rules,
+    self_names: &'static [&'static str],
+    cursor: TreeCursor<'t>,
+    /// Children of the nodes that are being looked at, with their fields.
+    children: Vec<(Node<'t>, u16)>,
+    facts: FileFacts,
+    name_ids: FxHashMap<&'t str, NameId>,
+    shape_ids: FxHashMap<Shape, ShapeId>,
+    /// Names that modules, classes and objects have as definitions already.
+    defined: FxHashSet<(Option<u32>, NameId, bool)>,
+    at: Surroundings,
+    depth: u32,
+    /// What `isinstance` was asked of what, in the condition at hand.
+    checks: Vec<(ShapeId, ShapeId)>,
 }
 
-struct RawDefinition {
-    node: usize,
-    kind: DefinitionKind,
-    name: NameId,
-    name_at: Place,
-    range: Range<u32>,
-    lines: (u32, u32),
-    body: Option<(Range<u32>, u32)>,
+/// Where the walk is.
+#[derive(Clone, Copy)]
+struct Surroundings {
+    scope: u32,
+    /// The scope of the function around.
+    function: Option<u32>,
+    /// The class around, and the scope of its body.
+    class: Option<(u32, u32)>,
+    /// The class or function around.
+    definition: Option<u32>,
+    in_annotation: bool,
+    as_what: AsWhat,
 }
 
-struct RawBinding {
-    name: NameId,
-    name_at: Place,
-    to: BindingTarget,
-    /// The statement that makes a definition of it in a module or a class.
-    statement: Option<(Range<u32>, (u32, u32))>,
-    scope: Option<Range<u32>>,
+/// What `as` gives its name to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AsWhat {
+    Same,
+    Entered,
+    Instance,
 }
 
-/// What separate matches say of one definition.
-#[derive(Default)]
-struct Owned {
-    bases: Vec<NameId>,
-    decorators: Vec<NameId>,
-    doc: Option<NameId>,
-    decorated: Option<(u32, u32)>,
-}
-
-/// The names of a file, each once.
-#[derive(Default)]
-struct Names {
-    ids: HashMap<Box<str>, NameId>,
-    names: Vec<Box<str>>,
-}
-
-impl Names {
-    fn id(&mut self, text: &str) -> NameId {
-        if let Some(id) = self.ids.get(text) {
-            return *id;
-        }
-        let id = NameId(as_u32(self.names.len()));
-        self.names.push(text.into());
-        self.ids.insert(text.into(), id);
-        id
-    }
-}
-
-impl<'text> Raw<'text> {
-    fn new(text: &'text str) -> Self {
+impl<'t> Walk<'t> {
+    fn new(language: &'t Language, text: &'t str, tree: &'t Tree) -> Self {
+        let mut facts = FileFacts::default();
+        facts.scopes.push(Scope {
+            kind: ScopeKind::Module,
+            range: 0..as_u32(text.len()),
+            parent: None,
+            definition: None,
+        });
+        facts.shapes.shapes.push(Shape::Unknown);
         Self {
             text,
-            names: Names::default(),
-            scopes: vec![(ScopeKind::Module, 0..as_u32(text.len()))],
-            definitions: Vec::new(),
-            owners: HashMap::new(),
-            bindings: Vec::new(),
-            references: Vec::new(),
-            imports: Vec::new(),
-            aliases: Vec::new(),
+            rules: &language.compiled().rules,
+            self_names: language.self_names,
+            cursor: tree.walk(),
+            children: Vec::new(),
+            facts,
+            name_ids: FxHashMap::default(),
+            shape_ids: FxHashMap::default(),
+            defined: FxHashSet::default(),
+            at: Surroundings {
+                scope: 0,
+                function: None,
+                class: None,
+                definition: None,
+                in_annotation: false,
+                as_what: AsWhat::Same,
+            },
+            depth: 0,
+            checks: Vec::new(),
         }
     }
 
-    fn take(&mut self, compiled: &Compiled, found: &QueryMatch<'_, '_>) {
-        let node = |wanted: Capture| {
-            let mut captures = found.captures().iter();
-            captures
-                .find(|capture| compiled.captures[capture.index as usize] == wanted)
-                .map(|it| it.node)
+    fn module(&mut self, root: Node<'t>) {
+        self.facts.doc = self.doc_of(root);
+        self.visit_children(root);
+    }
+
+    /// Visits a node, and returns the shape of an expression.
+    fn visit(&mut self, node: Node<'t>) -> ShapeId {
+        let rule = self.rules.of(node.kind_id());
+        if rule.is_none() && node.child_count() == 0 {
+            return ShapeId::UNKNOWN;
+        }
+        if self.depth >= MAX_DEPTH {
+            self.names_below(node);
+            return ShapeId::UNKNOWN;
+        }
+        self.depth += 1;
+        let shape = match rule {
+            Some(rule) => self.apply(*rule, node),
+            None => {
+                self.visit_children(node);
+                ShapeId::UNKNOWN
+            }
         };
-        for capture in found.captures() {
-            let at = capture.node;
-            match compiled.captures[capture.index as usize] {
-                Capture::Scope(kind) => self.scopes.push((kind, range(at))),
-                Capture::Definition(kind) => {
-                    if let Some(name) = node(Capture::Name) {
-                        self.take_definition(kind, at, name, node(Capture::Body));
-                    }
-                }
-                Capture::Reference(kind) => {
-                    let receiver = node(Capture::Receiver).map_or(Receiver::Plain, |it| self.receiver(it));
-                    let name = self.name(at);
-                    self.references.push((kind, place(at), name, receiver));
-                }
-                Capture::Binding(to) => self.take_binding(to, at, None, node(Capture::In)),
-                Capture::Assignment => {
-                    self.take_binding(BindingTarget::Local, at, node(Capture::Whole), None);
-                }
-                Capture::ImportModule => {
-                    let alias = node(Capture::ImportAlias);
-                    let taken = if alias.is_some() {
-                        Taken::Module
-                    } else {
-                        Taken::FirstPart
-                    };
-                    self.take_import(at, at, taken, alias);
-                }
-                Capture::ImportName => {
-                    if let Some(from) = node(Capture::ImportFrom) {
-                        let taken = Taken::Name(self.name(at));
-                        self.take_import(from, at, taken, node(Capture::ImportAlias).or(Some(at)));
-                    }
-                }
-                Capture::ImportAlias => self.aliases.push(place(at).offset),
-                Capture::ImportStar => {
-                    if let Some(from) = node(Capture::ImportFrom) {
-                        self.take_import(from, at, Taken::All, None);
-                    }
-                }
-                Capture::Owner => {
-                    let text = |it: Node<'_>| &self.text[it.byte_range()];
-                    let base = node(Capture::Base).map(text).map(without_subscript);
-                    let decorator = node(Capture::Decorator)
-                        .map(text)
-                        .filter(|it| it.len() <= MAX_PATH_LEN);
-                    let doc = node(Capture::Doc).map(text).and_then(first_doc_line);
-                    let owned = self.owners.entry(at.id()).or_default();
-                    owned.bases.extend(base.map(|base| self.names.id(base)));
-                    owned
-                        .decorators
-                        .extend(decorator.map(|decorator| self.names.id(decorator)));
-                    owned.doc = owned.doc.or(doc.map(|doc| self.names.id(doc)));
-                    if let Some(decorated) = node(Capture::Decorated) {
-                        owned.decorated = Some((range(decorated).start, place(decorated).line));
-                    }
-                }
-                _ => {}
+        self.depth -= 1;
+        shape
+    }
+
+    fn visit_children(&mut self, node: Node<'t>) {
+        let children = self.open(node);
+        for idx in children.clone() {
+            let (child, _) = self.children[idx];
+            self.visit(child);
+        }
+        self.close(children);
+    }
+
+    /// Collects the names below a node that is nested too deeply to be understood.
+    fn names_below(&mut self, node: Node<'t>) {
+        let mut cursor = node.walk();
+        let mut level = 0_u32;
+        loop {
+            let at = cursor.node();
+            let is_name = self
+                .rules
+                .of(at.kind_id())
+                .is_some_and(|rule| rule.role == crate::rules::Role::Name);
+            if is_name {
+                self.refer(at, ReferenceKind::Name, None);
+            }
+            if cursor.goto_first_child() {
+                level += 1;
+                continue;
+            }
+            while level > 0 && !cursor.goto_next_sibling() {
+                cursor.goto_parent();
+                level -= 1;
+            }
+            if level == 0 {
+                return;
             }
         }
     }
 
-    fn take_definition(
-        &mut self,
-        kind: DefinitionKind,
-        at: Node<'_>,
-        name: Node<'_>,
-        body: Option<Node<'_>>,
-    ) {
-        // The header ends with the last token before the body, which may follow on the same line.
-        let body = body.map(|body| {
-            let before = body
-                .prev_sibling()
-                .map_or(at.start_position(), |it| it.end_position());
-            (range(body), as_u32(before.row) + 1)
+    /// Lists the named children of a node; to be closed again.
+    fn open(&mut self, node: Node<'t>) -> Range<usize> {
+        let start = self.children.len();
+        self.cursor.reset(node);
+        if self.cursor.goto_first_child() {
+            loop {
+                let child = self.cursor.node();
+                if child.is_named() && !child.is_extra() {
+                    let field = self.cursor.field_id().map_or(0, std::num::NonZero::get);
+                    self.children.push((child, field));
+                }
+                if !self.cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+        }
+        start..self.children.len()
+    }
+
+    fn close(&mut self, children: Range<usize>) {
+        self.children.truncate(children.start);
+    }
+
+    /// Returns the child that a rule knows by its field.
+    fn part(&self, children: &Range<usize>, rule: Rule, slot: Slot) -> Option<Node<'t>> {
+        let field = rule.field(slot);
+        let mut found = self.children[children.clone()].iter();
+        (field != 0).then(|| found.find(|(_, it)| *it == field).map(|(node, _)| *node))?
+    }
+
+    fn name(&mut self, node: Node<'t>) -> NameId {
+        let text: &'t str = self.text;
+        self.name_of(&text[node.byte_range()])
+    }
+
+    fn name_of(&mut self, text: &'t str) -> NameId {
+        if let Some(id) = self.name_ids.get(text) {
+            return *id;
+        }
+        let names = &mut self.facts.names;
+        let id = NameId(as_u32(names.len()));
+        names.text.push_str(text);
+        names.ends.push(as_u32(names.text.len()));
+        self.name_ids.insert(text, id);
+        id
+    }
+
+    fn shape(&mut self, shape: Shape) -> ShapeId {
+        if shape == Shape::Unknown {
+            return ShapeId::UNKNOWN;
+        }
+        let shapes = &mut self.facts.shapes.shapes;
+        *self.shape_ids.entry(shape).or_insert_with(|| {
+            shapes.push(shape);
+            ShapeId(as_u32(shapes.len() - 1))
+        })
+    }
+
+    fn refer(&mut self, node: Node<'t>, kind: ReferenceKind, receiver: Option<ShapeId>) -> NameId {
+        let name = self.name(node);
+        self.facts.references.push(Reference {
+            name,
+            at: place(node),
+            kind,
+            receiver,
+            scope: self.at.scope,
+            call: None,
         });
-        let definition = RawDefinition {
-            node: at.id(),
+        name
+    }
+
+    fn bind(&mut self, scope: u32, name: NameId, to: BindingTarget) {
+        self.facts.bindings.push(Binding { scope, name, to });
+    }
+
+    fn set_value(&mut self, node: Node<'t>, name: NameId, value: ShapeId) {
+        if value.is_known() {
+            self.facts.values.push(Value {
+                scope: self.at.scope,
+                name,
+                at: as_u32(node.start_byte()),
+                value,
+            });
+        }
+    }
+
+    fn open_scope(&mut self, kind: ScopeKind, node: Node<'t>, definition: Option<u32>) -> u32 {
+        let scope = as_u32(self.facts.scopes.len());
+        self.facts.scopes.push(Scope {
+            kind,
+            range: range(node),
+            parent: Some(self.at.scope),
+            definition,
+        });
+        scope
+    }
+
+    /// Returns a definition of a name, to be filled in.
+    fn definition(&mut self, kind: DefinitionKind, name: Node<'t>, whole: Node<'t>) -> Definition {
+        let lines = (line(whole), as_u32(whole.end_position().row) + 1);
+        Definition {
             kind,
             name: self.name(name),
             name_at: place(name),
-            range: range(at),
-            lines: lines(at),
-            body,
-        };
-        self.definitions.push(definition);
-    }
-
-    fn take_binding(
-        &mut self,
-        to: BindingTarget,
-        at: Node<'_>,
-        statement: Option<Node<'_>>,
-        scope: Option<Node<'_>>,
-    ) {
-        let name = self.name(at);
-        self.bindings.push(RawBinding {
-            name,
-            name_at: place(at),
-            to,
-            statement: statement.map(|it| (range(it), lines(it))),
-            scope: scope.map(range),
-        });
-    }
-
-    fn take_import(&mut self, module: Node<'_>, at: Node<'_>, taken: Taken, bound: Option<Node<'_>>) {
-        let module_text = &self.text[module.byte_range()];
-        let bound = match taken {
-            Taken::All => None,
-            Taken::FirstPart => module_text
-                .split('.')
-                .next()
-                .map(|first| self.names.id(first.trim())),
-            Taken::Module | Taken::Name(_) => bound.map(|bound| self.name(bound)),
-        };
-        // `from . import a` may be written with spaces and comments between the dots.
-        let module = if module_text.contains(char::is_whitespace) {
-            let joined: String = module_text.split_whitespace().collect();
-            self.names.id(&joined)
-        } else {
-            self.names.id(module_text)
-        };
-        self.imports.push(Import {
-            module,
-            taken,
-            bound,
-            at: place(at),
-            scope: 0,
-        });
-    }
-
-    fn name(&mut self, at: Node<'_>) -> NameId {
-        self.names.id(&self.text[at.byte_range()])
-    }
-
-    fn receiver(&mut self, at: Node<'_>) -> Receiver {
-        let text = &self.text[at.byte_range()];
-        if text.starts_with("super(") {
-            return Receiver::Super;
-        }
-        let is_path = text.len() <= MAX_PATH_LEN
-            && text
-                .chars()
-                .all(|it| it == '_' || it == '.' || it.is_alphanumeric())
-            && !text.starts_with(|it: char| it.is_ascii_digit());
-        if is_path {
-            Receiver::Path(self.names.id(text))
-        } else {
-            Receiver::Other
-        }
-    }
-
-    fn into_facts(mut self, root: Node<'_>) -> FileFacts {
-        let scopes = nest(std::mem::take(&mut self.scopes));
-        let doc = self.owners.get(&root.id()).and_then(|owned| owned.doc);
-        let mut facts = FileFacts {
-            has_errors: root.has_error(),
-            scopes,
-            doc,
-            ..FileFacts::default()
-        };
-        self.define(&mut facts);
-        self.bind(&mut facts);
-        self.refer(&mut facts);
-        facts.names = self.names.names;
-        facts
-    }
-
-    fn define(&mut self, facts: &mut FileFacts) {
-        let mut assigned = HashSet::new();
-        for raw in std::mem::take(&mut self.definitions) {
-            let definition = self.definition(raw, facts);
-            let Some(definition) = definition else { continue };
-            let is_again = definition.kind == DefinitionKind::InstanceAttribute
-                && !assigned.insert((
-                    facts.class_scope(facts.scope_at(definition.range.start)),
-                    definition.name,
-                ));
-            if !is_again {
-                facts.definitions.push(definition);
-            }
-        }
-        for binding in &self.bindings {
-            let scope = facts.scope_at(binding.name_at.offset);
-            if let Some(definition) = binding.definition(scope, facts)
-                && assigned.insert((Some(scope), binding.name))
-            {
-                facts.definitions.push(definition);
-            }
-        }
-        facts
-            .definitions
-            .sort_by_key(|definition| (definition.range.start, definition.name_at.offset));
-        for (idx, definition) in facts.definitions.iter().enumerate() {
-            if let Some(body) = definition.body {
-                facts.scopes[body as usize].definition = Some(as_u32(idx));
-            }
-        }
-        for idx in 0..facts.definitions.len() {
-            facts.definitions[idx].parent = facts.parent_of(&facts.definitions[idx]);
-        }
-    }
-
-    fn definition(&mut self, raw: RawDefinition, facts: &FileFacts) -> Option<Definition> {
-        let owned = self.owners.remove(&raw.node).unwrap_or_default();
-        let scope = facts.scope_at(raw.range.start);
-        let is_of_instance = raw.kind == DefinitionKind::InstanceAttribute;
-        if is_of_instance && facts.class_scope(scope).is_none() {
-            return None;
-        }
-        let is_in_class = facts.scopes[scope as usize].kind == ScopeKind::Class;
-        let kind = match raw.kind {
-            DefinitionKind::Function if is_in_class => DefinitionKind::Method,
-            kind => kind,
-        };
-        let (start, first_line) = owned.decorated.unwrap_or((raw.range.start, raw.lines.0));
-        Some(Definition {
-            kind,
-            name: raw.name,
-            name_at: raw.name_at,
-            range: start..raw.range.end,
-            lines: (first_line, raw.lines.1),
-            header_end: raw
-                .body
-                .as_ref()
-                .map_or(raw.lines.1, |(_, header_end)| *header_end),
-            parent: None,
-            scope: (!is_of_instance).then_some(scope),
-            body: raw.body.and_then(|(body, _)| facts.scope_of(&body)),
-            bases: owned.bases,
-            decorators: owned.decorators,
-            doc: owned.doc,
-        })
-    }
-
-    fn bind(&mut self, facts: &mut FileFacts) {
-        for (idx, definition) in facts.definitions.iter().enumerate() {
-            if let Some(scope) = definition.scope {
-                let to = BindingTarget::Definition(as_u32(idx));
-                facts.bindings.push(Binding {
-                    scope,
-                    name: definition.name,
-                    to,
-                });
-            }
-        }
-        self.imports.sort_by_key(|import| import.at.offset);
-        for (idx, mut import) in std::mem::take(&mut self.imports).into_iter().enumerate() {
-            import.scope = facts.scope_at(import.at.offset);
-            if let Some(name) = import.bound {
-                let to = BindingTarget::Import(as_u32(idx));
-                facts.bindings.push(Binding {
-                    scope: import.scope,
-                    name,
-                    to,
-                });
-            }
-            facts.imports.push(import);
-        }
-        for binding in &self.bindings {
-            let scope = match &binding.scope {
-                Some(range) => facts
-                    .scope_of(range)
-                    .unwrap_or_else(|| facts.scope_at(range.start)),
-                None => facts.scope_at(binding.name_at.offset),
-            };
-            facts.bindings.push(Binding {
-                scope,
-                name: binding.name,
-                to: binding.to,
-            });
-        }
-        facts.bindings.sort();
-        facts.bindings.dedup();
-    }
-
-    fn refer(&mut self, facts: &mut FileFacts) {
-        let mut defining = std::mem::take(&mut self.aliases);
-        defining.extend(facts.definitions.iter().map(|it| it.name_at.offset));
-        defining.sort_unstable();
-        self.references.sort_by_key(|(kind, at, ..)| (at.offset, *kind));
-        self.references.dedup_by_key(|(_, at, ..)| at.offset);
-        for (kind, at, name, receiver) in std::mem::take(&mut self.references) {
-            if defining.binary_search(&at.offset).is_err() {
-                let scope = facts.scope_at(at.offset);
-                facts.references.push(Reference {
-                    name,
-                    at,
-                    kind,
-                    receiver,
-                    scope,
-                });
-            }
-        }
-    }
-}
-
-impl RawBinding {
-    /// Returns the definition that an assignment makes in a module or in a class.
-    fn definition(&self, scope: u32, facts: &FileFacts) -> Option<Definition> {
-        let (statement, lines) = self.statement.as_ref()?;
-        let kind = match facts.scopes[scope as usize].kind {
-            ScopeKind::Module => DefinitionKind::Variable,
-            ScopeKind::Class => DefinitionKind::ClassAttribute,
-            ScopeKind::Function | ScopeKind::Block => return None,
-        };
-        Some(Definition {
-            kind,
-            name: self.name,
-            name_at: self.name_at,
-            range: statement.clone(),
-            lines: *lines,
+            range: range(whole),
+            lines,
             header_end: lines.1,
-            parent: None,
-            scope: Some(scope),
+            parent: self.at.definition,
+            scope: Some(self.at.scope),
             body: None,
             bases: Vec::new(),
+            base_shapes: Vec::new(),
             decorators: Vec::new(),
+            parameters: 0..0,
+            annotation: ShapeId::UNKNOWN,
             doc: None,
-        })
-    }
-}
-
-/// Sorts scopes so that an outer one comes before those inside, and gives each its parent.
-fn nest(mut found: Vec<(ScopeKind, Range<u32>)>) -> Vec<Scope> {
-    found.sort_by_key(|(kind, range)| (range.start, Reverse(range.end), *kind));
-    let mut scopes: Vec<Scope> = Vec::with_capacity(found.len());
-    let mut open: Vec<u32> = Vec::new();
-    for (kind, range) in found {
-        while let Some(&last) = open.last()
-            && scopes[last as usize].range.end < range.end
-        {
-            open.pop();
         }
-        let parent = open.last().copied();
-        open.push(as_u32(scopes.len()));
-        scopes.push(Scope {
-            kind,
-            range,
-            parent,
-            definition: None,
-        });
     }
-    scopes
+
+    fn finish(self, has_errors: bool) -> FileFacts {
+        let mut facts = self.facts;
+        facts.has_errors = has_errors;
+        facts.sort();
+        facts
+    }
 }
 
-fn without_subscript(base: &str) -> &str {
-    base.split(['[', '(']).next().unwrap_or(base).trim()
-}
+impl FileFacts {
+    /// Brings everything into the order that lookups rely on.
+    fn sort(&mut self) {
+        self.sort_scopes();
+        let order = |one: &Definition| (one.range.start, one.name_at.offset);
+        debug_assert!(self.definitions.is_sorted_by_key(order));
+        let module_names: FxHashSet<(u32, NameId)> = self
+            .bindings
+            .iter()
+            .filter(|it| it.to == BindingTarget::Global)
+            .map(|it| (it.scope, it.name))
+            .collect();
+        for value in &mut self.values {
+            if module_names.contains(&(value.scope, value.name)) {
+                value.scope = 0;
+            }
+        }
+        self.bindings.sort_unstable();
+        self.bindings.dedup();
+        self.values.sort_unstable();
+        self.results.sort_unstable();
+        self.references.sort_by_key(|it| it.at.offset);
+        let mut sorted: Vec<u32> = (0..as_u32(self.names.len())).collect();
+        sorted.sort_unstable_by_key(|idx| self.names.text(NameId(*idx)));
+        self.names.sorted = sorted;
+    }
 
-fn first_doc_line(literal: &str) -> Option<&str> {
-    let text = literal.trim_start_matches(|it: char| it.is_ascii_alphabetic());
-    let text = text.trim_matches(['"', '\'']);
-    text.lines().map(str::trim).find(|line| !line.is_empty())
+    /// Scopes are found out of order where a value is looked at before its target.
+    fn sort_scopes(&mut self) {
+        let key = |scope: &Scope| {
+            (
+                scope.range.start,
+                std::cmp::Reverse(scope.range.end),
+                scope.parent.is_some(),
+            )
+        };
+        if self.scopes.is_sorted_by_key(key) {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.scopes.len()).collect();
+        order.sort_by_key(|idx| key(&self.scopes[*idx]));
+        let mut new_ids = vec![0_u32; order.len()];
+        for (new, old) in (0..).zip(&order) {
+            new_ids[*old] = new;
+        }
+        let mapped = |scope: u32| new_ids[scope as usize];
+        self.scopes = order.iter().map(|old| self.scopes[*old].clone()).collect();
+        for scope in &mut self.scopes {
+            scope.parent = scope.parent.map(mapped);
+        }
+        for definition in &mut self.definitions {
+            definition.scope = definition.scope.map(mapped);
+            definition.body = definition.body.map(mapped);
+        }
+        self.bindings
+            .iter_mut()
+            .for_each(|it| it.scope = mapped(it.scope));
+        self.references
+            .iter_mut()
+            .for_each(|it| it.scope = mapped(it.scope));
+        self.imports.iter_mut().for_each(|it| it.scope = mapped(it.scope));
+        self.values.iter_mut().for_each(|it| it.scope = mapped(it.scope));
+        self.writes.iter_mut().for_each(|it| it.scope = mapped(it.scope));
+        self.results.iter_mut().for_each(|it| it.scope = mapped(it.scope));
+    }
 }
 
 fn range(node: Node<'_>) -> Range<u32> {
     as_u32(node.start_byte())..as_u32(node.end_byte())
 }
 
-fn lines(node: Node<'_>) -> (u32, u32) {
-    (
-        as_u32(node.start_position().row) + 1,
-        as_u32(node.end_position().row) + 1,
-    )
+fn line(node: Node<'_>) -> u32 {
+    as_u32(node.start_position().row) + 1
 }
 
 fn place(node: Node<'_>) -> Place {
     Place {
         offset: as_u32(node.start_byte()),
-        line: as_u32(node.start_position().row) + 1,
+        line: line(node),
     }
 }
 
 /// Files are far smaller than 4 GiB (`disk::MAX_FILE_SIZE`); a text that is not saturates.
 fn as_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn call_id(number: usize) -> CallId {
+    CallId(as_u32(number))
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use crate::shapes::{CallId, FunctionResult, NameTable, Narrowing, Parameter, ShapeId, Shapes, Value, Write};
+
 /// An index into the names of a file, see [`FileFacts::text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub(crate) u32);
@@ -15,7 +17,7 @@ pub struct NameId(pub(crate) u32);
 /// The syntax facts of one file.
 #[derive(Clone, Debug, Default)]
 pub struct FileFacts {
-    pub(crate) names: Vec<Box<str>>,
+    pub(crate) names: NameTable,
     /// In the order of the source.
     pub definitions: Vec<Definition>,
     /// In the order of the source, an outer one before those inside; the first is the module's.
@@ -26,6 +28,18 @@ pub struct FileFacts {
     pub references: Vec<Reference>,
     /// In the order of the source.
     pub imports: Vec<Import>,
+    /// Every expression that something is taken from, called on or bound to, each once.
+    pub shapes: Shapes,
+    /// What names are bound to, sorted by scope and name.
+    pub values: Vec<Value>,
+    /// What attributes are set to, in the order of the source.
+    pub writes: Vec<Write>,
+    /// The parameters of all functions; each function knows its own.
+    pub parameters: Vec<Parameter>,
+    /// What functions give back, sorted by their scopes.
+    pub results: Vec<FunctionResult>,
+    /// Stretches of text in which something is known to be of a class.
+    pub narrowings: Vec<Narrowing>,
     /// The first line of the module's docstring.
     pub doc: Option<NameId>,
     /// Whether a part of the file could not be parsed.
@@ -64,8 +78,14 @@ pub struct Definition {
     pub body: Option<u32>,
     /// The bases of a class as they are written.
     pub bases: Vec<NameId>,
+    /// The bases of a class.
+    pub base_shapes: Vec<ShapeId>,
     /// The decorators as they are written, without the `@`.
     pub decorators: Vec<NameId>,
+    /// The parameters of a function, indices into those of the file.
+    pub parameters: Range<u32>,
+    /// What a function says it returns, or a variable that it is.
+    pub annotation: ShapeId,
     /// The first line of its docstring.
     pub doc: Option<NameId>,
 }
@@ -159,10 +179,12 @@ pub struct Reference {
     pub at: Place,
     /// How it is used.
     pub kind: ReferenceKind,
-    /// What it is taken from.
-    pub receiver: Receiver,
+    /// What it is taken from; nothing for a plain name.
+    pub receiver: Option<ShapeId>,
     /// The scope it is looked up in.
     pub scope: u32,
+    /// What a call passes.
+    pub call: Option<CallId>,
 }
 
 /// How a name is used, the most telling first.
@@ -180,19 +202,6 @@ pub enum ReferenceKind {
     Import,
     /// `name`.
     Name,
-}
-
-/// What an attribute is taken from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receiver {
-    /// Nothing: a plain name.
-    Plain,
-    /// A dotted name.
-    Path(NameId),
-    /// `super()`.
-    Super,
-    /// Any other expression.
-    Other,
 }
 
 /// A name, a module or all names taken from a module.
@@ -227,14 +236,13 @@ impl FileFacts {
     /// Returns the text of a name.
     #[must_use]
     pub fn text(&self, name: NameId) -> &str {
-        &self.names[name.0 as usize]
+        self.names.text(name)
     }
 
     /// Returns the id of a name, if the file has it.
     #[must_use]
     pub fn name_id(&self, text: &str) -> Option<NameId> {
-        let found = self.names.iter().position(|name| &**name == text)?;
-        u32::try_from(found).ok().map(NameId)
+        self.names.find(text)
     }
 
     /// Returns the name of a definition with those of the classes and functions around it: `Order.total`.
@@ -321,14 +329,5 @@ impl FileFacts {
     /// Returns a scope and those around it, innermost first.
     pub fn scopes_from(&self, scope: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(scope), |idx| self.scopes[*idx as usize].parent)
-    }
-
-    pub(crate) fn parent_of(&self, definition: &Definition) -> Option<u32> {
-        match definition.scope {
-            Some(scope) => self
-                .scopes_from(scope)
-                .find_map(|idx| self.scopes[idx as usize].definition),
-            None => self.class_around(self.scope_at(definition.range.start)),
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::answer::{Options, Outline, Page, Reading, References, SymbolHit, TextHit};
+use crate::answer::{Callers, Definitions, Options, Outline, Page, Reading, References, SymbolHit, TextHit};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::read::ReadTarget;
@@ -14,8 +14,8 @@ use crate::source::{Found, Origin, Root, Skipped, Source};
 use crate::store::{MemoryStore, Store};
 use crate::text::TextPattern;
 use crate::tree::Tree;
-use crate::work::Budget;
-use crate::{outline, read, references, symbols, text};
+use crate::work::{Budget, map_in_parallel};
+use crate::{callers, definition, outline, read, references, symbols, text};
 
 /// Folders right below which each entry is an installed package.
 const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
@@ -27,6 +27,7 @@ pub struct Index {
     pub(crate) store: Box<dyn Store>,
     pub(crate) n_threads: usize,
     seen: Mutex<Seen>,
+    held: Mutex<Option<Arc<Tree>>>,
 }
 
 /// What the roots held when they were last listed.
@@ -69,6 +70,7 @@ impl Index {
             store,
             n_threads,
             seen: Mutex::default(),
+            held: Mutex::default(),
         };
         for root in roots {
             index.add_root(root)?;
@@ -185,6 +187,69 @@ impl Index {
         references::references(&Session::new(self, options)?, query)
     }
 
+    /// Returns what a name in a line means: the name that is given, or the one at the column.
+    ///
+    /// # Errors
+    ///
+    /// As `read`.
+    pub fn definition(
+        &self,
+        path: &str,
+        line: u32,
+        name: Option<&str>,
+        column: Option<u32>,
+        options: Options<'_>,
+    ) -> Result<Definitions, Error> {
+        definition::definition(&Session::new(self, options)?, path, line, name, column)
+    }
+
+    /// Returns the calls that reach a function, or may.
+    ///
+    /// # Errors
+    ///
+    /// As `symbols`, and a name that no file has.
+    pub fn callers(&self, query: &str, options: Options<'_>) -> Result<Callers, Error> {
+        callers::callers(&Session::new(self, options)?, query)
+    }
+
+    /// Returns the calls that reach the function, or may, whose name stands in a line.
+    ///
+    /// # Errors
+    ///
+    /// As `read`.
+    pub fn callers_at(&self, path: &str, line: u32, options: Options<'_>) -> Result<Callers, Error> {
+        callers::callers_at(&Session::new(self, options)?, path, line)
+    }
+
+    /// Reads every file that may hold symbols, until `is_over` says so.
+    pub fn build(&self, is_over: &(dyn Fn() -> bool + Sync)) {
+        let options = Options {
+            budget: Budget {
+                max_files: usize::MAX,
+                is_over,
+            },
+            ..Options::default()
+        };
+        if let Ok(session) = Session::new(self, options) {
+            let files = session.source_files();
+            map_in_parallel(&files, self.n_threads, |idx| {
+                session.facts(*idx);
+                session.identifiers(*idx);
+            });
+        }
+    }
+
+    /// Lets questions take the files for as they are now, without looking again: for many of them at once.
+    pub fn hold(&self) {
+        let tree = self.tree(Budget::unlimited());
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(tree);
+    }
+
+    /// Lets questions look at the files again.
+    pub fn release(&self) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Returns the lines that fit a pattern, in all text files.
     ///
     /// # Errors
@@ -214,6 +279,9 @@ impl Index {
 
     /// Returns the files as they are now.
     pub(crate) fn tree(&self, budget: Budget<'_>) -> Arc<Tree> {
+        if let Some(held) = &*self.held.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Arc::clone(held);
+        }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();
         for root in self.roots() {

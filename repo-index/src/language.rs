@@ -1,13 +1,11 @@
 //! A language is a grammar, a folder of queries and what its names look like in plain text.
 //!
-//! The queries speak one vocabulary of captures (`Capture`), so that `extract` knows no grammar. To add a
-//! language, add a query folder and an entry in `LANGUAGES`.
+//! The queries speak one vocabulary (`rules`), so that `extract` knows no grammar. To add a language, add a query
+//! folder and an entry in `LANGUAGES`.
 
 use std::sync::LazyLock;
 
-use tree_sitter::Query;
-
-use crate::facts::{BindingTarget, DefinitionKind, ReferenceKind, ScopeKind};
+use crate::rules::Rules;
 
 /// The languages that the index can read.
 pub static LANGUAGES: [Language; 1] = [Language {
@@ -22,9 +20,8 @@ pub static LANGUAGES: [Language; 1] = [Language {
             tree_sitter_python::LANGUAGE.into(),
             concat!(
                 include_str!("../queries/python/scopes.scm"),
-                include_str!("../queries/python/definitions.scm"),
-                include_str!("../queries/python/bindings.scm"),
-                include_str!("../queries/python/references.scm"),
+                include_str!("../queries/python/statements.scm"),
+                include_str!("../queries/python/expressions.scm"),
                 include_str!("../queries/python/imports.scm"),
             ),
         )
@@ -72,98 +69,23 @@ impl Language {
     }
 }
 
-/// The grammar and its queries, made at first use.
+/// The grammar and its rules, made at first use.
 pub(crate) struct Compiled {
     pub(crate) grammar: tree_sitter::Language,
-    pub(crate) query: Query,
-    /// What each capture of `query` says, by capture index.
-    pub(crate) captures: Vec<Capture>,
+    pub(crate) rules: Rules,
+    /// The query files, one after another.
+    #[cfg(test)]
+    source: &'static str,
 }
 
 impl Compiled {
-    fn new(grammar: tree_sitter::Language, source: &str) -> Result<Self, String> {
-        let query = Query::new(&grammar, source).map_err(|error| error.to_string())?;
-        let captures = query
-            .capture_names()
-            .iter()
-            .map(|name| Capture::of_name(name).ok_or_else(|| format!("unknown capture @{name}")))
-            .collect::<Result<_, _>>()?;
+    fn new(grammar: tree_sitter::Language, source: &'static str) -> Result<Self, String> {
+        let rules = Rules::new(&grammar, source)?;
         Ok(Self {
             grammar,
-            query,
-            captures,
-        })
-    }
-}
-
-/// What a captured node is to the index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Capture {
-    Scope(ScopeKind),
-    Definition(DefinitionKind),
-    Name,
-    Body,
-    Base,
-    Decorator,
-    Decorated,
-    Doc,
-    /// The definition, or the module, that a base, a decorator or a docstring belongs to.
-    Owner,
-    /// Looked at by a predicate of the query only.
-    SelfName,
-    Binding(BindingTarget),
-    /// A binding that makes a definition where its scope is a module or a class.
-    Assignment,
-    /// The whole statement of an assignment.
-    Whole,
-    /// The scope of a binding that does not stand in it.
-    In,
-    Reference(ReferenceKind),
-    Receiver,
-    ImportModule,
-    ImportFrom,
-    ImportName,
-    ImportAlias,
-    ImportStar,
-}
-
-impl Capture {
-    fn of_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "scope.class" => Self::Scope(ScopeKind::Class),
-            "scope.function" => Self::Scope(ScopeKind::Function),
-            "scope.block" => Self::Scope(ScopeKind::Block),
-            "definition.class" => Self::Definition(DefinitionKind::Class),
-            "definition.function" => Self::Definition(DefinitionKind::Function),
-            "definition.instance_attribute" => Self::Definition(DefinitionKind::InstanceAttribute),
-            "name" => Self::Name,
-            "body" => Self::Body,
-            "base" => Self::Base,
-            "decorator" => Self::Decorator,
-            "decorated" => Self::Decorated,
-            "doc" => Self::Doc,
-            "owner" => Self::Owner,
-            "self" => Self::SelfName,
-            "binding.assignment" => Self::Assignment,
-            "binding.other" => Self::Binding(BindingTarget::Local),
-            "binding.parameter" => Self::Binding(BindingTarget::Parameter),
-            "binding.global" => Self::Binding(BindingTarget::Global),
-            "binding.nonlocal" => Self::Binding(BindingTarget::Nonlocal),
-            "whole" => Self::Whole,
-            "in" => Self::In,
-            "reference.call" => Self::Reference(ReferenceKind::Call),
-            "reference.write" => Self::Reference(ReferenceKind::Write),
-            "reference.attribute" => Self::Reference(ReferenceKind::Attribute),
-            "reference.keyword" => Self::Reference(ReferenceKind::Keyword),
-            "reference.import" => Self::Reference(ReferenceKind::Import),
-            "reference.name" => Self::Reference(ReferenceKind::Name),
-            "receiver" => Self::Receiver,
-            "import.module" => Self::ImportModule,
-            "import.from" => Self::ImportFrom,
-            "import.name" => Self::ImportName,
-            "import.alias" => Self::ImportAlias,
-            "import.star" => Self::ImportStar,
-            _ => return None,
+            rules,
+            #[cfg(test)]
+            source,
         })
     }
 }
@@ -175,7 +97,10 @@ mod tests {
     #[test]
     fn the_queries_of_each_language_compile() {
         for language in &LANGUAGES {
-            assert!(language.compiled().query.pattern_count() > 0, "{}", language.name);
+            let compiled = language.compiled();
+            // The files are tree-sitter queries, too.
+            let query = tree_sitter::Query::new(&compiled.grammar, compiled.source).unwrap();
+            assert!(query.pattern_count() > 0, "{}", language.name);
         }
     }
 

@@ -8,18 +8,25 @@
 mod index;
 
 mod answer;
+mod callers;
+mod definition;
 mod outline;
 mod read;
 mod references;
 mod symbols;
 mod text;
 
+mod likely;
 mod resolve;
+mod types;
+mod verdict;
 
 mod extract;
 mod facts;
 mod identifiers;
 mod language;
+mod rules;
+mod shapes;
 
 mod filter;
 mod session;
@@ -35,20 +42,24 @@ mod source;
 mod tests;
 
 pub use answer::{
-    Certainty, Excerpt, Fit, Location, Options, Outline, Page, Reading, ReferenceGroup, ReferenceHit,
-    References, SourceLine, SymbolHit, TextHit,
+    CallHit, Callers, Certainty, DefinitionHit, Definitions, Excerpt, Fit, Location, Options, Outline, Page,
+    Reading, ReferenceGroup, ReferenceHit, References, SourceLine, SymbolHit, TextHit,
 };
 pub use disk::{Disk, MAX_FILE_SIZE};
 pub use error::Error;
 pub use extract::extract;
 pub use facts::{
-    Binding, BindingTarget, Definition, DefinitionKind, FileFacts, Import, NameId, Place, Receiver,
-    Reference, ReferenceKind, Scope, ScopeKind, Taken,
+    Binding, BindingTarget, Definition, DefinitionKind, FileFacts, Import, NameId, Place, Reference,
+    ReferenceKind, Scope, ScopeKind, Taken,
 };
 pub use identifiers::{Identifiers, hash_name};
 pub use index::Index;
 pub use language::{LANGUAGES, Language};
 pub use read::ReadTarget;
+pub use shapes::{
+    CallId, CallShape, FunctionResult, Literal, Narrowing, Parameter, ParameterKind, Shape, ShapeId, Shapes,
+    Value, Write,
+};
 pub use source::{Content, Found, FoundFile, Origin, Root, Skipped, Source, Stamp};
 pub use store::{MemoryStore, Store};
 pub use text::{Syntax, TextPattern};

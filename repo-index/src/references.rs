@@ -8,10 +8,11 @@ use crate::error::Error;
 use crate::facts::{FileFacts, Place, Reference, ReferenceKind};
 use crate::identifiers::hash_name;
 use crate::read::no_such_symbol;
-use crate::resolve::{Resolver, Verdict};
+use crate::resolve::Resolver;
 use crate::session::{Session, SymbolId, Texts, symbol_hit};
 use crate::symbols::{FoundSymbol, find, parse_symbol};
 use crate::tree::FileIdx;
+use crate::verdict::{Targets, Verdict, verdict};
 
 /// How many of the definitions that are meant an answer lists on their own.
 const MAX_TARGETS: usize = 10;
@@ -70,7 +71,7 @@ pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<Reference
 struct Uses<'s, 'q> {
     resolver: Resolver<'s, 'q>,
     name: &'s str,
-    targets: HashSet<SymbolId>,
+    targets: Targets,
     names: HashMap<SymbolId, Arc<str>>,
     /// Arguments are called like variables and attributes, not like functions and classes.
     with_keywords: bool,
@@ -100,10 +101,12 @@ impl<'s, 'q> Uses<'s, 'q> {
                 .kind
                 .is_container()
         };
+        let resolver = Resolver::new(session);
+        let symbols: HashSet<SymbolId> = targets.iter().map(|it| it.symbol).collect();
         Self {
-            resolver: Resolver::new(session),
+            targets: Targets::new(&resolver, symbols),
+            resolver,
             name,
-            targets: targets.iter().map(|it| it.symbol).collect(),
             names: targets.iter().map(|it| (it.symbol, full_name(it))).collect(),
             with_keywords: targets.is_empty() || targets.iter().any(is_assigned),
             other_names: Vec::new(),
@@ -133,16 +136,16 @@ impl<'s, 'q> Uses<'s, 'q> {
             if reference.kind == ReferenceKind::Keyword && !self.with_keywords {
                 continue;
             }
-            let verdict = match self.targets.is_empty() {
+            let verdict = match self.targets.symbols.is_empty() {
                 true => Verdict::Unknown,
-                false => self.resolver.verdict(file, facts, reference, &self.targets),
+                false => verdict(&self.resolver, file, facts, reference, &self.targets),
             };
             match verdict {
-                Verdict::Means(symbol) => {
-                    self.add(file, facts, reference, Some(symbol));
+                Verdict::Means(symbol, certainty) => {
+                    self.add(file, facts, reference, Some(symbol), certainty);
                     self.note_other_name(facts, reference);
                 }
-                Verdict::Unknown => self.add(file, facts, reference, None),
+                Verdict::Unknown => self.add(file, facts, reference, None, Certainty::ByName),
                 Verdict::Other => self.n_excluded += 1,
             }
         }
@@ -152,8 +155,9 @@ impl<'s, 'q> Uses<'s, 'q> {
     fn add_other_name(&mut self, file: FileIdx, facts: &Arc<FileFacts>, name: &str) {
         let Some(id) = facts.name_id(name) else { return };
         for reference in facts.references.iter().filter(|it| it.name == id) {
-            if let Verdict::Means(symbol) = self.resolver.verdict(file, facts, reference, &self.targets) {
-                self.add(file, facts, reference, Some(symbol));
+            let verdict = verdict(&self.resolver, file, facts, reference, &self.targets);
+            if let Verdict::Means(symbol, certainty) = verdict {
+                self.add(file, facts, reference, Some(symbol), certainty);
                 self.note_other_name(facts, reference);
             }
         }
@@ -176,17 +180,20 @@ impl<'s, 'q> Uses<'s, 'q> {
         }
     }
 
-    fn add(&mut self, file: FileIdx, facts: &Arc<FileFacts>, reference: &Reference, means: Option<SymbolId>) {
+    fn add(
+        &mut self,
+        file: FileIdx,
+        facts: &Arc<FileFacts>,
+        reference: &Reference,
+        means: Option<SymbolId>,
+        certainty: Certainty,
+    ) {
         self.found.push(FoundUse {
             file,
             facts: Arc::clone(facts),
             at: reference.at,
             group: group_of(reference.kind),
-            certainty: if means.is_some() {
-                Certainty::Confirmed
-            } else {
-                Certainty::ByName
-            },
+            certainty,
             target: means.and_then(|symbol| self.names.get(&symbol).cloned()),
         });
     }

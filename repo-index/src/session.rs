@@ -1,16 +1,16 @@
 //! One question being answered: the files as they are now, the budget, and what is already known.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::answer::{Location, Options, Page, SymbolHit};
 use crate::error::Error;
 use crate::extract::extract;
 use crate::facts::{FileFacts, Place};
 use crate::filter::PathFilter;
-use crate::identifiers::Identifiers;
+use crate::identifiers::{Identifiers, hash_name};
 use crate::index::Index;
 use crate::language::Language;
 use crate::source::Content;
@@ -34,6 +34,8 @@ pub(crate) struct Session<'q> {
     n_parsed: AtomicUsize,
     n_unsearched: AtomicUsize,
     is_cut: AtomicBool,
+    definers: Mutex<HashMap<String, Arc<[SymbolId]>>>,
+    imports: Mutex<HashMap<FileIdx, Arc<HashSet<FileIdx>>>>,
 }
 
 impl<'q> Session<'q> {
@@ -48,7 +50,64 @@ impl<'q> Session<'q> {
             filter,
             n_parsed: AtomicUsize::new(0),
             n_unsearched: AtomicUsize::new(0),
+            definers: Mutex::default(),
+            imports: Mutex::default(),
         })
+    }
+
+    /// Returns the definitions that have exactly this name.
+    pub(crate) fn definers(&self, name: &str) -> Arc<[SymbolId]> {
+        let known = self
+            .definers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let hash = hash_name(name);
+        let files: Vec<FileIdx> = (0..).zip(&self.tree.files).map(|(idx, _)| idx).collect();
+        let files = self.files_where(&files, |identifiers| identifiers.may_define(hash));
+        let mut found = Vec::new();
+        for (file, facts) in self.facts_of(&files) {
+            let Some(id) = facts.name_id(name) else { continue };
+            let named = (0..).zip(&facts.definitions).filter(|(_, it)| it.name == id);
+            found.extend(named.map(|(definition, _)| SymbolId { file, definition }));
+        }
+        let found: Arc<[SymbolId]> = found.into();
+        let mut definers = self.definers.lock().unwrap_or_else(PoisonError::into_inner);
+        definers.insert(name.into(), Arc::clone(&found));
+        found
+    }
+
+    /// Returns the files that a file imports, worked out once.
+    pub(crate) fn imports_of(
+        &self,
+        file: FileIdx,
+        find: impl FnOnce() -> HashSet<FileIdx>,
+    ) -> Arc<HashSet<FileIdx>> {
+        let known = self
+            .imports
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&file)
+            .cloned();
+        known.unwrap_or_else(|| {
+            let found = Arc::new(find());
+            let mut imports = self.imports.lock().unwrap_or_else(PoisonError::into_inner);
+            imports.insert(file, Arc::clone(&found));
+            found
+        })
+    }
+
+    /// Returns the names that a method's own object goes by in the language of a file.
+    pub(crate) fn self_names(&self, file: FileIdx) -> &'static [&'static str] {
+        self.tree
+            .file(file)
+            .language
+            .unwrap_or(&crate::language::LANGUAGES[0])
+            .self_names
     }
 
     /// Returns the facts of a file, unless it has none or the budget is spent.

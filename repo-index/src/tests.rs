@@ -219,9 +219,9 @@ fn a_method_is_told_from_locals_and_from_its_base() {
 Definition = shop/models.py:6:9 in Order shop.models.Order.total
 Call = shop/models.py:11:21 in Order.again shop.models.Order.total
 Call ? shop/base.py:6:21 in Priced.show -
+Attribute = run.py:8:26 in main shop.models.Order.total
 Attribute ? run.py:5:24 in main -
-Attribute ? run.py:8:26 in main -
-4 excluded",
+3 excluded",
     );
 }
 
@@ -234,7 +234,6 @@ Definition = shop/base.py:3:9 in Priced shop.base.Priced.total
 Call = shop/base.py:6:21 in Priced.show shop.base.Priced.total
 Call = shop/models.py:11:39 in Order.again shop.base.Priced.total
 Attribute ? run.py:5:24 in main -
-Attribute ? run.py:8:26 in main -
 4 excluded",
     );
 }

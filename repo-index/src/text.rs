@@ -160,6 +160,13 @@ fn search_file(session: &Session<'_>, regex: &Regex, idx: FileIdx, n_kept: usize
 }
 
 /// Returns the column of an offset, from 1, and its line, without its end and at most `MAX_LINE_CHARS` of it.
+/// Returns the character of an offset in its line, from 1.
+pub(crate) fn column_of(text: &str, offset: usize) -> u32 {
+    let offset = text.floor_char_boundary(offset);
+    let start = text[..offset].rfind('\n').map_or(0, |idx| idx + 1);
+    u32::try_from(text[start..offset].chars().count() + 1).unwrap_or(u32::MAX)
+}
+
 pub(crate) fn shown_line(text: &str, offset: usize) -> (u32, String) {
     let offset = text.floor_char_boundary(offset);
     let start = text[..offset].rfind('\n').map_or(0, |idx| idx + 1);

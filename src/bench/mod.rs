@@ -1,8 +1,9 @@
-//! The benchmarks: real crashes and their heals, decisions to pause, and HealCore.
+//! The benchmarks: real crashes and their heals, decisions to pause, HealCore, and the index.
 
 mod environment;
 mod healcore;
 mod healing;
+mod index;
 mod instance;
 mod parallel;
 mod pause;
@@ -15,6 +16,7 @@ mod trial;
 
 pub(crate) use environment::Interpreters;
 pub(crate) use healcore::{Engine, healcore_json, healcore_text, measure, read_heals};
+pub(crate) use index::{index_json, index_text, measure_index, read_sites};
 pub(crate) use instance::{read_all, read_plan};
 pub(crate) use parallel::in_parallel;
 pub(crate) use pause::{Outcome, pause_json, pause_text, read_rows};

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod healcore;
+mod index;
 mod pause;
 mod speed;
 
@@ -29,6 +30,7 @@ enum Kind {
     Pause(pause::Args),
     Healcore(healcore::Args),
     HealSpeed(speed::Args),
+    Index(index::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {
@@ -37,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<Done> {
         Kind::Pause(args) => pause::run(args),
         Kind::Healcore(args) => healcore::run(args),
         Kind::HealSpeed(args) => speed::run(args),
+        Kind::Index(args) => index::run(args),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::facts::{Import, Taken};
 use crate::language::LANGUAGES;
 
 fn facts(text: &str) -> FileFacts {
@@ -36,16 +37,24 @@ fn check_definitions(text: &str, expect: &str) {
     assert_eq!(found.trim(), expect.trim(), "in {text}");
 }
 
+/// Writes a shape as the expression it stands for, `?` where it is none that is followed.
+fn shown(facts: &FileFacts, shape: ShapeId) -> String {
+    match facts.shapes.get(shape) {
+        Shape::Name(name) => facts.text(name).into(),
+        Shape::Attribute(of, name) => format!("{}.{}", shown(facts, of), facts.text(name)),
+        Shape::Call(of, _) => format!("{}()", shown(facts, of)),
+        Shape::Subscript(of, _) => format!("{}[]", shown(facts, of)),
+        _ => "?".into(),
+    }
+}
+
 fn check_references(text: &str, expect: &str) {
     let facts = facts(text);
     let mut found = Vec::new();
     for reference in &facts.references {
-        let receiver = match reference.receiver {
-            Receiver::Plain => String::new(),
-            Receiver::Path(path) => format!("{}.", facts.text(path)),
-            Receiver::Super => "super().".into(),
-            Receiver::Other => "?.".into(),
-        };
+        let receiver = reference
+            .receiver
+            .map_or_else(String::new, |it| format!("{}.", shown(&facts, it)));
         found.push(format!(
             "{:?} {receiver}{}",
             reference.kind,
@@ -97,7 +106,7 @@ fn the_most_telling_use_wins() {
         "Name x; Write x.a; Name x; Write x.b; Name x; Write x.c",
     );
     check_references("super().go()", "Call super; Call super().go");
-    check_references("f(1)[0].go()", "Call f; Call ?.go");
+    check_references("f(1)[0].go()", "Call f; Call f()[].go");
 }
 
 #[test]

@@ -282,6 +282,7 @@ fn reference(hit: &ReferenceHit) -> String {
     };
     let mark = match hit.certainty {
         Certainty::Confirmed => ' ',
+        Certainty::ByType => '~',
         Certainty::ByName => '?',
     };
     let enclosing = hit
