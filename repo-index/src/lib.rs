@@ -21,6 +21,7 @@ mod resolve;
 mod types;
 mod verdict;
 
+mod codec;
 mod extract;
 mod facts;
 mod identifiers;

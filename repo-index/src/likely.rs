@@ -117,10 +117,10 @@ impl<'r, 's, 'q> Likely<'r, 's, 'q> {
                 };
             }
             (true, DefinitionKind::Class | DefinitionKind::Function) if definition.parent.is_none() => {
-                score += 15
+                score += 15;
             }
             (false, DefinitionKind::Class | DefinitionKind::Function) if definition.parent.is_none() => {
-                score += 40
+                score += 40;
             }
             (false, DefinitionKind::Method | DefinitionKind::InstanceAttribute) => score -= 30,
             _ => score -= 10,

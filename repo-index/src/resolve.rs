@@ -28,15 +28,21 @@ const MAX_DEPTH: usize = 14;
 /// How many expressions one reference may cause to be looked at.
 const MAX_STEPS: usize = 4_000;
 
+/// What is known of functions and attributes, for objects of the classes that asked.
+type Known<K> = FxHashMap<K, Rc<Types>>;
+
+/// An expression where it is being looked at.
+type Asked = (FileIdx, ShapeId, u32, Option<SymbolId>);
+
 /// Looks things up, with the files of one question.
 pub(crate) struct Resolver<'s, 'q> {
     pub(crate) session: &'s Session<'q>,
     files: RefCell<FxHashMap<FileIdx, Option<Arc<FileFacts>>>>,
     ancestors: RefCell<FxHashMap<SymbolId, Rc<[Ancestor]>>>,
     members: RefCell<FxHashMap<SymbolId, Rc<classes::Table>>>,
-    results: RefCell<FxHashMap<(SymbolId, Option<SymbolId>), Rc<Types>>>,
-    attributes: RefCell<FxHashMap<(SymbolId, SymbolId, Option<SymbolId>), Rc<Types>>>,
-    open: RefCell<FxHashSet<(FileIdx, ShapeId, u32, Option<SymbolId>)>>,
+    results: RefCell<Known<(SymbolId, Option<SymbolId>)>>,
+    attributes: RefCell<Known<(SymbolId, SymbolId, Option<SymbolId>)>>,
+    open: RefCell<FxHashSet<Asked>>,
     n_steps: Cell<usize>,
     was_cut: Cell<bool>,
 }

@@ -58,7 +58,7 @@ impl Resolver<'_, '_> {
                     match at.facts.definitions[idx as usize].kind {
                         DefinitionKind::Class => found.push(Type::Class(symbol)),
                         DefinitionKind::Function | DefinitionKind::Method => {
-                            found.push(Type::Function(symbol))
+                            found.push(Type::Function(symbol));
                         }
                         DefinitionKind::Variable
                         | DefinitionKind::ClassAttribute
