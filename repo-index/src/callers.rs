@@ -6,10 +6,9 @@ use std::sync::Arc;
 use crate::answer::{CallHit, Callers, Certainty, Fit};
 use crate::error::Error;
 use crate::facts::{DefinitionKind, FileFacts, Place, Reference, ReferenceKind};
-use crate::identifiers::hash_name;
 use crate::read::{find_file, no_such_symbol};
 use crate::resolve::Resolver;
-use crate::session::{Session, SymbolId, Texts, symbol_hit};
+use crate::session::{InPlace, Session, SymbolId, Texts, symbol_hit};
 use crate::symbols::{find, parse_symbol};
 use crate::tree::FileIdx;
 use crate::verdict::{Targets, Verdict, verdict};
@@ -69,8 +68,7 @@ fn callers_of(session: &Session<'_>, symbols: &[SymbolId]) -> Result<Callers, Er
         return Ok(Callers::default());
     };
     let files = session.source_files();
-    let hash = hash_name(&name);
-    let candidates = session.files_where(&files, |identifiers| identifiers.mentions(hash));
+    let candidates = session.files_with(&files, &name, InPlace::Anywhere);
     let symbols_wanted: HashSet<SymbolId> = symbols.iter().copied().collect();
     let n_parts = session.index.n_threads.max(1);
     let parts: Vec<Vec<FileIdx>> = (0..n_parts)

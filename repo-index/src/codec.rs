@@ -42,6 +42,10 @@ impl Encoder {
         self.u32(number.map_or(0, |it| it + 1));
     }
 
+    pub(crate) fn u64(&mut self, number: u64) {
+        self.bytes.extend(number.to_le_bytes());
+    }
+
     pub(crate) fn text(&mut self, text: &str) {
         self.len(text.len());
         self.bytes.extend_from_slice(text.as_bytes());
@@ -86,6 +90,16 @@ impl<'b> Decoder<'b> {
 
     fn optional(&mut self) -> Option<Option<u32>> {
         Some(self.u32()?.checked_sub(1))
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(len)?;
+        self.bytes = rest;
+        Some(taken)
     }
 
     pub(crate) fn text(&mut self) -> Option<&'b str> {

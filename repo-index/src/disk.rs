@@ -2,8 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
 use ignore::{DirEntry, WalkBuilder};
@@ -60,6 +62,86 @@ impl Source for Disk {
     }
 }
 
+/// A file of our own that never changes, read piece by piece.
+pub(crate) struct Blob {
+    file: File,
+    len: u64,
+}
+
+impl Blob {
+    pub(crate) fn open(path: &Path) -> Option<Self> {
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        Some(Self {
+            len: metadata.len(),
+            file,
+        })
+    }
+
+    /// Returns the bytes at an offset; nothing if there are not so many.
+    pub(crate) fn read(&self, offset: u64, len: usize) -> Option<Vec<u8>> {
+        if offset.checked_add(len as u64)? > self.len {
+            return None;
+        }
+        let mut bytes = vec![0; len];
+        self.file.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+}
+
+/// A snapshot that is being written; it takes its name when it is whole.
+pub(crate) struct SnapshotFile {
+    file: BufWriter<File>,
+    written: PathBuf,
+    path: PathBuf,
+}
+
+impl SnapshotFile {
+    /// Returns where the snapshot of a folder is.
+    pub(crate) fn path_in(folder: &Path) -> PathBuf {
+        folder.join("symbols.idx")
+    }
+
+    /// Starts a snapshot; nothing if the folder cannot be written.
+    pub(crate) fn create(folder: &Path) -> Option<Self> {
+        fs::create_dir_all(folder).ok()?;
+        // Two writers do not meet: each has a file of its own.
+        static N_CREATED: AtomicUsize = AtomicUsize::new(0);
+        let number = N_CREATED.fetch_add(1, Ordering::Relaxed);
+        let written = folder.join(format!(".symbols-{}-{number}.part", std::process::id()));
+        let mut file = BufWriter::new(File::create(&written).ok()?);
+        file.write_all(&[0; crate::snapshot::HEADER_LEN]).ok()?;
+        Some(Self {
+            file,
+            written,
+            path: Self::path_in(folder),
+        })
+    }
+
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Option<()> {
+        self.file.write_all(bytes).ok()
+    }
+
+    /// Writes what is left, and gives the file its name.
+    pub(crate) fn finish(mut self, tables: &[u8], header: &[u8]) -> Option<PathBuf> {
+        self.file.write_all(tables).ok()?;
+        self.file.flush().ok()?;
+        let file = self.file.get_ref();
+        file.write_all_at(header, 0).ok()?;
+        // After a power cut the name must not lead to less than was written.
+        file.sync_data().ok()?;
+        fs::rename(&self.written, &self.path).ok()?;
+        Some(self.path.clone())
+    }
+}
+
+impl Drop for SnapshotFile {
+    fn drop(&mut self) {
+        // After `finish` it is no longer there.
+        let _ = fs::remove_file(&self.written);
+    }
+}
+
 fn is_skipped_folder(entry: &DirEntry) -> bool {
     let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
     let name = entry.file_name();
@@ -109,7 +191,7 @@ fn read_text(path: &Path) -> std::io::Result<Content> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
     // The file may grow while it is read.
-    file.by_ref().take(MAX_FILE_SIZE).read_to_end(&mut bytes)?;
+    Read::by_ref(&mut file).take(MAX_FILE_SIZE).read_to_end(&mut bytes)?;
     if memchr::memchr(0, &bytes[..bytes.len().min(SNIFFED)]).is_some() {
         return Ok(Content::Binary);
     }

@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::answer::{Callers, Definitions, Options, Outline, Page, Reading, References, SymbolHit, TextHit};
+use crate::build::{self, Built, Progress};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::read::ReadTarget;
 use crate::session::Session;
+use crate::snapshot::Snapshot;
 use crate::source::{Found, Origin, Root, Skipped, Source};
-use crate::store::{MemoryStore, Store};
+use crate::store::Store;
 use crate::text::TextPattern;
 use crate::tree::Tree;
-use crate::work::{Budget, map_in_parallel};
+use crate::work::Budget;
 use crate::{callers, definition, outline, read, references, symbols, text};
 
 /// Folders right below which each entry is an installed package.
@@ -24,10 +26,12 @@ const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
 pub struct Index {
     roots: RwLock<Vec<Root>>,
     pub(crate) source: Box<dyn Source>,
-    pub(crate) store: Box<dyn Store>,
+    pub(crate) store: Store,
+    pub(crate) progress: Progress,
     pub(crate) n_threads: usize,
     seen: Mutex<Seen>,
     held: Mutex<Option<Arc<Tree>>>,
+    covering: Mutex<Option<Covering>>,
 }
 
 /// What the roots held when they were last listed.
@@ -43,6 +47,17 @@ struct Listed {
     tree: Arc<Tree>,
 }
 
+/// Which files of a tree a snapshot has in their present state.
+#[derive(Clone)]
+pub(crate) struct Covering {
+    tree: Arc<Tree>,
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// The snapshot's file for each of the tree, [`u32::MAX`] for none.
+    pub(crate) files: Arc<[u32]>,
+    /// The tree's file for each of the snapshot, [`u32::MAX`] for none.
+    pub(crate) back: Arc<[u32]>,
+}
+
 impl Index {
     /// Returns an index of folders on the disk, kept in memory; nothing is read before it is asked for.
     ///
@@ -50,10 +65,19 @@ impl Index {
     ///
     /// A root that is not there.
     pub fn open(roots: Vec<Root>, n_threads: usize) -> Result<Self, Error> {
-        Self::with(roots, n_threads, Box::new(Disk), Box::<MemoryStore>::default())
+        Self::with(roots, n_threads, Box::new(Disk), None)
     }
 
-    /// Returns an index of what a source gives, kept in a store.
+    /// Returns an index of folders on the disk that keeps what it knows of whole trees in a folder of its own.
+    ///
+    /// # Errors
+    ///
+    /// A root that is not there.
+    pub fn open_in(roots: Vec<Root>, n_threads: usize, folder: PathBuf) -> Result<Self, Error> {
+        Self::with(roots, n_threads, Box::new(Disk), Some(folder))
+    }
+
+    /// Returns an index of what a source gives, with a folder to keep it in, or without.
     ///
     /// # Errors
     ///
@@ -62,15 +86,17 @@ impl Index {
         roots: Vec<Root>,
         n_threads: usize,
         source: Box<dyn Source>,
-        store: Box<dyn Store>,
+        folder: Option<PathBuf>,
     ) -> Result<Self, Error> {
         let index = Self {
             roots: RwLock::default(),
             source,
-            store,
+            store: Store::new(folder),
+            progress: Progress::default(),
             n_threads,
             seen: Mutex::default(),
             held: Mutex::default(),
+            covering: Mutex::default(),
         };
         for root in roots {
             index.add_root(root)?;
@@ -221,8 +247,9 @@ impl Index {
         callers::callers_at(&Session::new(self, options)?, path, line)
     }
 
-    /// Reads every file that may hold symbols, until `is_over` says so.
-    pub fn build(&self, is_over: &(dyn Fn() -> bool + Sync)) {
+    /// Reads every file that may hold symbols, until `is_over` says so, with so many threads; keeps it all on the
+    /// disk, if there is a folder for it.
+    pub fn build(&self, n_threads: usize, is_over: &(dyn Fn() -> bool + Sync)) -> Built {
         let options = Options {
             budget: Budget {
                 max_files: usize::MAX,
@@ -230,12 +257,30 @@ impl Index {
             },
             ..Options::default()
         };
-        if let Ok(session) = Session::new(self, options) {
-            let files = session.source_files();
-            map_in_parallel(&files, self.n_threads, |idx| {
-                session.facts(*idx);
-                session.identifiers(*idx);
-            });
+        match Session::new(self, options) {
+            Ok(session) => build::build(self, &session, n_threads),
+            Err(_) => Built::default(),
+        }
+    }
+
+    /// Returns how far a build has come.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Returns how many files of the tree are on the disk in their present state, and how many there are.
+    #[must_use]
+    pub fn coverage(&self) -> (usize, usize) {
+        match Session::new(self, Options::default()) {
+            Ok(session) => {
+                let files = session.source_files();
+                (
+                    files.iter().filter(|idx| session.is_covered(**idx)).count(),
+                    files.len(),
+                )
+            }
+            Err(_) => (0, 0),
         }
     }
 
@@ -275,6 +320,37 @@ impl Index {
     /// As `read`.
     pub fn outline(&self, path: &str, options: Options<'_>) -> Result<Outline, Error> {
         outline::outline(&Session::new(self, options)?, path)
+    }
+
+    /// Returns which files of a tree the snapshot has in their present state.
+    pub(crate) fn covering(&self, tree: &Arc<Tree>) -> Option<Covering> {
+        let snapshot = self.store.snapshot()?;
+        let mut kept = self.covering.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept
+            .as_ref()
+            .filter(|it| Arc::ptr_eq(&it.tree, tree) && Arc::ptr_eq(&it.snapshot, &snapshot))
+        {
+            return Some(known.clone());
+        }
+        let mut back = vec![u32::MAX; snapshot.n_files()];
+        let files = (0..).zip(&tree.files).map(|(idx, file)| {
+            let found = snapshot
+                .find(&file.path)
+                .filter(|found| snapshot.entry(*found).stamp == file.stamp);
+            if let Some(found) = found {
+                back[found as usize] = idx;
+            }
+            found.unwrap_or(u32::MAX)
+        });
+        let files = files.collect();
+        let covering = Covering {
+            tree: Arc::clone(tree),
+            snapshot,
+            files,
+            back: back.into(),
+        };
+        *kept = Some(covering.clone());
+        Some(covering)
     }
 
     /// Returns the files as they are now.

@@ -29,8 +29,10 @@ mod language;
 mod rules;
 mod shapes;
 
+mod build;
 mod filter;
 mod session;
+mod snapshot;
 mod store;
 mod tree;
 mod work;
@@ -46,6 +48,7 @@ pub use answer::{
     CallHit, Callers, Certainty, DefinitionHit, Definitions, Excerpt, Fit, Location, Options, Outline, Page,
     Reading, ReferenceGroup, ReferenceHit, References, SourceLine, SymbolHit, TextHit,
 };
+pub use build::{Built, Progress};
 pub use disk::{Disk, MAX_FILE_SIZE};
 pub use error::Error;
 pub use extract::extract;
@@ -62,6 +65,5 @@ pub use shapes::{
     Value, Write,
 };
 pub use source::{Content, Found, FoundFile, Origin, Root, Skipped, Source, Stamp};
-pub use store::{MemoryStore, Store};
 pub use text::{Syntax, TextPattern};
 pub use work::Budget;

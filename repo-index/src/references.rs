@@ -6,10 +6,9 @@ use std::sync::Arc;
 use crate::answer::{Certainty, Fit, ReferenceGroup, ReferenceHit, References};
 use crate::error::Error;
 use crate::facts::{FileFacts, Place, Reference, ReferenceKind};
-use crate::identifiers::hash_name;
 use crate::read::no_such_symbol;
 use crate::resolve::Resolver;
-use crate::session::{Session, SymbolId, Texts, symbol_hit};
+use crate::session::{InPlace, Session, SymbolId, Texts, symbol_hit};
 use crate::symbols::{FoundSymbol, find, parse_symbol};
 use crate::tree::FileIdx;
 use crate::verdict::{Targets, Verdict, verdict};
@@ -25,13 +24,12 @@ pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<Reference
     let Some(name) = parts.last() else {
         return Err(no_such_symbol(session, query, &parts));
     };
-    let hash = hash_name(name);
     let files = session.source_files();
     let everywhere: Vec<FileIdx> = (0..).zip(&session.tree.files).map(|(idx, _)| idx).collect();
     let mut targets = find(session, &parts, &everywhere);
     targets.retain(|target| target.fit <= Fit::End);
 
-    let candidates = session.files_where(&files, |identifiers| identifiers.mentions(hash));
+    let candidates = session.files_with(&files, name, InPlace::Anywhere);
     let mut uses = Uses::new(session, name, &targets);
     for target in targets
         .iter()
@@ -46,8 +44,7 @@ pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<Reference
     let mut n_searched = 0;
     while let Some(other_name) = uses.other_names.get(n_searched).cloned() {
         n_searched += 1;
-        let hash = hash_name(&other_name);
-        let candidates = session.files_where(&files, |identifiers| identifiers.mentions(hash));
+        let candidates = session.files_with(&files, &other_name, InPlace::Anywhere);
         for (file, facts) in session.facts_of(&candidates) {
             uses.add_other_name(file, &facts, &other_name);
         }

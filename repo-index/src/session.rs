@@ -11,8 +11,9 @@ use crate::extract::extract;
 use crate::facts::{FileFacts, Place};
 use crate::filter::PathFilter;
 use crate::identifiers::{Identifiers, hash_name};
-use crate::index::Index;
+use crate::index::{Covering, Index};
 use crate::language::Language;
+use crate::snapshot::checksum;
 use crate::source::Content;
 use crate::text::shown_line;
 use crate::tree::{FileIdx, Tree};
@@ -25,12 +26,24 @@ pub(crate) struct SymbolId {
     pub(crate) definition: u32,
 }
 
+/// Where in a file a name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InPlace {
+    /// Anywhere.
+    Anywhere,
+    /// In a place that may define it.
+    Defined,
+    /// In other places only.
+    Used,
+}
+
 /// The state of one question.
 pub(crate) struct Session<'q> {
     pub(crate) index: &'q Index,
     pub(crate) tree: Arc<Tree>,
     pub(crate) options: Options<'q>,
     pub(crate) filter: PathFilter,
+    covering: Option<Covering>,
     n_parsed: AtomicUsize,
     n_unsearched: AtomicUsize,
     is_cut: AtomicBool,
@@ -44,6 +57,7 @@ impl<'q> Session<'q> {
         let filter = PathFilter::new(options.path, &tree.roots)?;
         Ok(Self {
             is_cut: AtomicBool::new(tree.is_partial),
+            covering: index.covering(&tree),
             index,
             tree,
             options,
@@ -66,9 +80,8 @@ impl<'q> Session<'q> {
         if let Some(known) = known {
             return known;
         }
-        let hash = hash_name(name);
         let files: Vec<FileIdx> = (0..).zip(&self.tree.files).map(|(idx, _)| idx).collect();
-        let files = self.files_where(&files, |identifiers| identifiers.may_define(hash));
+        let files = self.files_with(&files, name, InPlace::Defined);
         let mut found = Vec::new();
         for (file, facts) in self.facts_of(&files) {
             let Some(id) = facts.name_id(name) else { continue };
@@ -123,7 +136,12 @@ impl<'q> Session<'q> {
             return None;
         };
         let language = file.language.or_else(|| Language::of_first_line(&text))?;
-        let Some(facts) = extract(language, &text, &|| (self.options.budget.is_over)()) else {
+        let known = self
+            .index
+            .store
+            .facts_of_text(&file.path, checksum(text.as_bytes()));
+        let extracted = || extract(language, &text, &|| (self.options.budget.is_over)());
+        let Some(facts) = known.or_else(extracted) else {
             self.cut();
             return None;
         };
@@ -132,22 +150,60 @@ impl<'q> Session<'q> {
         Some(facts)
     }
 
-    /// Returns the files of `among` that `wanted` says may hold what is looked for, by their names alone.
-    pub(crate) fn files_where(
-        &self,
-        among: &[FileIdx],
-        wanted: impl Fn(&Identifiers) -> bool + Sync,
-    ) -> Vec<FileIdx> {
-        let verdicts = map_in_parallel(among, self.index.n_threads, |idx| {
-            self.identifiers(*idx)
-                .is_some_and(|identifiers| wanted(&identifiers))
-        });
-        among
+    /// Returns the files of `among` that mention a name, or that may define it, by what is known of their names.
+    pub(crate) fn files_with(&self, among: &[FileIdx], name: &str, place: InPlace) -> Vec<FileIdx> {
+        let hash = hash_name(name);
+        let mut wanted: HashSet<FileIdx> = HashSet::new();
+        if let Some(covering) = &self.covering {
+            let named = covering.snapshot.naming(hash).into_iter();
+            let fitting =
+                named.filter(|it| place == InPlace::Anywhere || it.defines == (place == InPlace::Defined));
+            wanted.extend(fitting.map(|it| covering.back[it.file as usize]));
+        }
+        let unknown: Vec<FileIdx> = among
             .iter()
-            .zip(verdicts)
-            .filter(|(_, is_wanted)| *is_wanted)
-            .map(|(idx, _)| *idx)
-            .collect()
+            .copied()
+            .filter(|idx| !self.is_covered(*idx))
+            .collect();
+        let verdicts = map_in_parallel(&unknown, self.index.n_threads, |idx| {
+            self.identifiers(*idx).is_some_and(|it| match place {
+                InPlace::Anywhere => it.mentions(hash),
+                InPlace::Defined => it.may_define(hash),
+                InPlace::Used => it.mentions(hash) && !it.may_define(hash),
+            })
+        });
+        let fitting = unknown.iter().zip(verdicts).filter(|(_, is_wanted)| *is_wanted);
+        wanted.extend(fitting.map(|(idx, _)| *idx));
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        among.iter().copied().filter(|idx| wanted.contains(idx)).collect()
+    }
+
+    /// Whether the snapshot has a file in its present state.
+    pub(crate) fn is_covered(&self, idx: FileIdx) -> bool {
+        self.covering
+            .as_ref()
+            .is_some_and(|it| it.files[idx as usize] != u32::MAX)
+    }
+
+    /// Returns the names of definitions in files, for a search that forgives.
+    pub(crate) fn defined_names(&self, files: &[FileIdx]) -> HashSet<Box<str>> {
+        let unknown: Vec<FileIdx> = files
+            .iter()
+            .copied()
+            .filter(|idx| !self.is_covered(*idx))
+            .collect();
+        let identifiers = map_in_parallel(&unknown, self.index.n_threads, |idx| self.identifiers(*idx));
+        let names = identifiers
+            .iter()
+            .flatten()
+            .flat_map(|it| it.names.iter().cloned());
+        let mut names: HashSet<Box<str>> = names.collect();
+        if let Some(covering) = &self.covering {
+            names.extend(covering.snapshot.defined().iter().cloned());
+        }
+        names
     }
 
     /// Returns the names in a file; they cost little, so only the time limits them.

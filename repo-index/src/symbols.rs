@@ -6,10 +6,8 @@ use std::collections::HashSet;
 use crate::answer::{Fit, Page, SymbolHit};
 use crate::error::Error;
 use crate::facts::FileFacts;
-use crate::identifiers::hash_name;
-use crate::session::{Session, SymbolId, Texts, symbol_hit};
+use crate::session::{InPlace, Session, SymbolId, Texts, symbol_hit};
 use crate::tree::{File, FileIdx};
-use crate::work::map_in_parallel;
 
 /// How many different names a search that forgives looks into.
 const MAX_SIMILAR_NAMES: usize = 20;
@@ -67,16 +65,13 @@ pub(crate) fn find(session: &Session<'_>, parts: &[String], files: &[FileIdx]) -
     let Some(name) = parts.last() else {
         return Vec::new();
     };
-    let hash = hash_name(name);
-    let candidates = session.files_where(files, |identifiers| identifiers.may_define(hash));
+    let candidates = session.files_with(files, name, InPlace::Defined);
     let found = find_in(session, parts, &candidates);
     if !found.is_empty() {
         return found;
     }
     // A name may be bound in a place that the scan does not know, such as the second target of an assignment.
-    let others = session.files_where(files, |identifiers| {
-        identifiers.mentions(hash) && !identifiers.may_define(hash)
-    });
+    let others = session.files_with(files, name, InPlace::Used);
     find_in(session, parts, &others)
 }
 
@@ -160,22 +155,18 @@ pub(crate) fn find_similar(session: &Session<'_>, parts: &[String], files: &[Fil
     let Some((name, parents)) = parts.split_last() else {
         return Vec::new();
     };
-    let identifiers = map_in_parallel(files, session.index.n_threads, |idx| session.identifiers(*idx));
-    let names: HashSet<&str> = identifiers
-        .iter()
-        .flatten()
-        .flat_map(|it| it.names.iter().map(|name| &**name))
-        .collect();
+    let names = session.defined_names(files);
     let mut similar: Vec<(f64, &str)> = names
         .iter()
-        .filter_map(|it| Some((similarity(name, it)?, *it)))
+        .filter_map(|it| Some((similarity(name, it)?, &**it)))
         .collect();
     similar.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
     similar.truncate(MAX_SIMILAR_NAMES);
-    let hashes: HashSet<u32> = similar.iter().map(|(_, name)| hash_name(name)).collect();
-    let candidates = session.files_where(files, |identifiers| {
-        hashes.iter().any(|hash| identifiers.may_define(*hash))
-    });
+    let wanted: HashSet<FileIdx> = similar
+        .iter()
+        .flat_map(|(_, name)| session.files_with(files, name, InPlace::Defined))
+        .collect();
+    let candidates: Vec<FileIdx> = files.iter().copied().filter(|idx| wanted.contains(idx)).collect();
     let mut found = Vec::new();
     for (file_idx, facts) in session.facts_of(&candidates) {
         for (definition, definition_facts) in (0..).zip(&facts.definitions) {

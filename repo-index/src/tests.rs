@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::{
-    Budget, Certainty, Content, Error, Found, FoundFile, Index, MemoryStore, Options, ReadTarget, Reading,
-    Root, Source, Stamp, TextPattern,
+    Budget, Certainty, Content, Error, Found, FoundFile, Index, Options, ReadTarget, Reading, Root, Source,
+    Stamp, TextPattern,
 };
 
 /// Files in memory; each change of one is a new state of it.
@@ -81,7 +81,7 @@ impl Source for Files {
 
 fn open(files: &Files) -> Index {
     let roots = vec![Root::project("/p", "project")];
-    let index = Index::with(roots, 2, Box::new(files.clone()), Box::<MemoryStore>::default()).unwrap();
+    let index = Index::with(roots, 2, Box::new(files.clone()), None).unwrap();
     for package in ["/site/lib", "/site/six.py"] {
         if files.real_path(Path::new(package)).is_some() {
             index.add_root(Root::package(package, "lib")).unwrap();

@@ -45,6 +45,9 @@ pub(crate) struct IndexReport {
     n_same_name: usize,
     cold_seconds: f64,
     first_answer_seconds: f64,
+    warm_open_seconds: f64,
+    disk_share: f64,
+    edit_ms: Vec<f64>,
     definition_ms: Vec<f64>,
     callers_ms: Vec<f64>,
     rss_mib: f64,
@@ -78,16 +81,30 @@ pub(crate) fn measure_index(sites: &[Site], root: &Path) -> Result<IndexReport> 
         ..IndexReport::default()
     };
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let open = || Index::open(vec![Root::project(root, "project")], n_threads).map_err(of_index);
+    let unwritable = |error: std::io::Error| {
+        Error::failed(format!("cannot make a folder: {error}"), "free some space in the folder for temporary files")
+    };
+    let folder = tempfile::tempdir().map_err(unwritable)?;
+    let roots = || vec![Root::project(root, "project")];
+    let open = || Index::open_in(roots(), n_threads, folder.path().to_owned()).map_err(of_index);
     if let Some(site) = sites.first() {
         let start = Instant::now();
-        ask(&open()?, site)?;
+        let index = open()?;
+        index.symbols(&site.name, Options::default()).map_err(of_index)?;
         report.first_answer_seconds = start.elapsed().as_secs_f64();
     }
-    let index = open()?;
     let start = Instant::now();
-    index.build(&|| false);
+    let built = open()?.build(n_threads, &|| false);
     report.cold_seconds = start.elapsed().as_secs_f64();
+    report.disk_share = ratio_of_bytes(built.n_bytes, built.n_source_bytes);
+    let start = Instant::now();
+    let index = open()?;
+    let (n_covered, n_files) = index.coverage();
+    report.warm_open_seconds = start.elapsed().as_secs_f64();
+    if n_covered < n_files.min(1) {
+        return Err(Error::failed("the index was not kept", "see whether the folder for temporary files is full"));
+    }
+    report.edit_ms = edits(sites, root);
     index.hold();
     for site in sites {
         let start = Instant::now();
@@ -98,6 +115,18 @@ pub(crate) fn measure_index(sites: &[Site], root: &Path) -> Result<IndexReport> 
     measure_callers(&mut report, sites, &index)?;
     report.rss_mib = resident_mib();
     Ok(report)
+}
+
+/// Reads files anew, as after an edit of each.
+fn edits(sites: &[Site], root: &Path) -> Vec<f64> {
+    let files: std::collections::BTreeSet<&str> = sites.iter().map(|site| site.path.as_str()).collect();
+    let texts = files.into_iter().filter_map(|path| std::fs::read_to_string(root.join(path)).ok());
+    let time = |text: String| {
+        let start = Instant::now();
+        let _ = repo_index::extract(&repo_index::LANGUAGES[0], &text, &|| false);
+        start.elapsed().as_secs_f64() * 1000.0
+    };
+    texts.map(time).collect()
 }
 
 fn ask(index: &Index, site: &Site) -> Result<Vec<DefinitionHit>> {
@@ -229,6 +258,9 @@ pub(crate) fn index_json(report: &IndexReport) -> Value {
         "cold_s": rounded(report.cold_seconds),
         "first_answer_s": rounded(report.first_answer_seconds),
         "rss_mib": rounded(report.rss_mib),
+        "warm_open_s": rounded(report.warm_open_seconds),
+        "disk_share": rounded(report.disk_share),
+        "edit_ms": {"p50": percentile(&report.edit_ms, 50), "max": percentile(&report.edit_ms, 100)},
         "confirmed_share": rounded(ratio(report.n_confirmed, report.n)),
         "n_methods": report.n_methods,
         "definition_ms": {"p50": percentile(&report.definition_ms, 50), "p95": percentile(&report.definition_ms, 95)},
@@ -263,6 +295,11 @@ fn ratio(part: usize, whole: usize) -> f64 {
     } else {
         number(part) / number(whole)
     }
+}
+
+fn ratio_of_bytes(part: u64, whole: u64) -> f64 {
+    let kilobytes = |it: u64| usize::try_from(it / 1024).unwrap_or(usize::MAX);
+    ratio(kilobytes(part), kilobytes(whole))
 }
 
 fn rounded(number: f64) -> f64 {
