@@ -283,6 +283,20 @@ impl<T> Default for Page<T> {
     }
 }
 
+impl<T> Page<Option<T>> {
+    /// Leaves out what could not be shown.
+    pub(crate) fn flatten(self) -> Page<T> {
+        Page {
+            items: self.items.into_iter().flatten().collect(),
+            n_matches: self.n_matches,
+            next_cursor: self.next_cursor,
+            is_partial: self.is_partial,
+            n_files_searched: self.n_files_searched,
+            n_files: self.n_files,
+        }
+    }
+}
+
 impl Options<'_> {
     /// Returns how many items come before those that are asked for.
     pub(crate) fn start(&self) -> Result<usize, Error> {

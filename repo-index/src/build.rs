@@ -12,7 +12,7 @@ use crate::extract::extract;
 use crate::index::Index;
 use crate::language::Language;
 use crate::session::Session;
-use crate::snapshot::{Filed, HEADER_LEN, Snapshot, checksum, header, tables};
+use crate::snapshot::{Filed, HEADER_LEN, Snapshot, checksum, header, pack, tables};
 use crate::source::Content;
 use crate::tree::FileIdx;
 use crate::work::map_in_parallel;
@@ -103,6 +103,7 @@ pub(crate) fn build(index: &Index, session: &Session<'_>, n_threads: usize) -> B
         built.n_bytes = snapshot.len;
         built.is_whole = true;
         index.store.keep_snapshot(snapshot);
+        index.keep_listing();
     }
     built
 }
@@ -145,7 +146,7 @@ fn file(
         session.leave_out(1);
         return None;
     };
-    let bytes = encode(&facts);
+    let bytes = pack(&encode(&facts));
     let names = Snapshot::names_of(&facts);
     Some((
         filed(file.path.clone(), stamp, checksum(text.as_bytes()), &bytes, names),

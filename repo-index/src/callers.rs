@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::answer::{CallHit, Callers, Certainty, Fit};
 use crate::error::Error;
-use crate::facts::{DefinitionKind, FileFacts, Place, Reference, ReferenceKind};
+use crate::facts::{FileFacts, Place, Reference, ReferenceKind};
 use crate::read::{find_file, no_such_symbol};
 use crate::resolve::Resolver;
 use crate::session::{InPlace, Session, SymbolId, Texts, symbol_hit};
@@ -20,7 +20,7 @@ const MAX_TARGETS: usize = 5;
 /// A call that may reach one of the targets.
 struct Call {
     file: FileIdx,
-    facts: Arc<FileFacts>,
+    enclosing: Option<u32>,
     at: Place,
     certainty: Certainty,
 }
@@ -30,7 +30,7 @@ pub(crate) fn callers(session: &Session<'_>, query: &str) -> Result<Callers, Err
     let parts = parse_symbol(query)?;
     let everywhere: Vec<FileIdx> = (0..).zip(&session.tree.files).map(|(idx, _)| idx).collect();
     let mut targets = find(session, &parts, &everywhere);
-    targets.retain(|target| target.fit <= Fit::End && kind_of(&target.facts, target.symbol).is_container());
+    targets.retain(|target| target.fit <= Fit::End && target.kind.is_container());
     if targets.is_empty() {
         return Err(no_such_symbol(session, query, &parts));
     }
@@ -48,10 +48,6 @@ pub(crate) fn callers_at(session: &Session<'_>, path: &str, line: u32) -> Result
         .map(|(definition, _)| SymbolId { file, definition })
         .collect();
     callers_of(session, &targets)
-}
-
-fn kind_of(facts: &FileFacts, symbol: SymbolId) -> DefinitionKind {
-    facts.definitions[symbol.definition as usize].kind
 }
 
 fn callers_of(session: &Session<'_>, symbols: &[SymbolId]) -> Result<Callers, Error> {
@@ -92,7 +88,7 @@ fn callers_of(session: &Session<'_>, symbols: &[SymbolId]) -> Result<Callers, Er
                 if let Some(certainty) = certainty(&resolver, *file, &facts, reference, &targets) {
                     calls.push(Call {
                         file: *file,
-                        facts: Arc::clone(&facts),
+                        enclosing: facts.enclosing(reference.at.offset),
                         at: reference.at,
                         certainty,
                     });
@@ -112,9 +108,8 @@ fn callers_of(session: &Session<'_>, symbols: &[SymbolId]) -> Result<Callers, Er
             location,
             text,
             enclosing: it
-                .facts
-                .enclosing(it.at.offset)
-                .map(|idx| it.facts.qualified_name(idx)),
+                .enclosing
+                .and_then(|idx| Some(resolver.facts(it.file)?.qualified_name(idx))),
         }
     })?;
     let show = |symbol: &SymbolId| {

@@ -18,6 +18,9 @@ pub const MAX_FILE_SIZE: u64 = 2 * 1024 * 1024;
 /// A file with a zero byte within its first bytes is not text, as git has it.
 const SNIFFED: usize = 8000;
 
+/// Files that say what to leave out.
+const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+
 /// Folders that hold other people's code, or nothing to read.
 const SKIPPED_FOLDERS: [&str; 3] = ["__pycache__", "node_modules", "site-packages"];
 
@@ -39,7 +42,10 @@ impl Source for Disk {
                 break;
             }
             match entry {
-                Ok(entry) => take_entry(root, entry, &mut found),
+                Ok(entry) => {
+                    watch(&entry, &mut found);
+                    take_entry(root, entry, &mut found);
+                }
                 Err(error) => found.skipped.push(Skipped {
                     path: root.path.clone(),
                     why: error.to_string(),
@@ -47,6 +53,31 @@ impl Source for Disk {
             }
         }
         found
+    }
+
+    fn refresh(&self, before: &Found) -> Option<Found> {
+        let is_same = |it: &FoundFile| stamp_at(&it.path) == it.stamp;
+        // What was too large may no longer be, and a cut list is to be made whole.
+        let is_still_large =
+            |it: &Skipped| fs::metadata(&it.path).is_ok_and(|it| it.is_file() && it.len() > MAX_FILE_SIZE);
+        if before.is_partial || before.watched.is_empty() || !before.skipped.iter().all(is_still_large) {
+            return None;
+        }
+        if !before.watched.iter().all(is_same) {
+            return None;
+        }
+        let mut found = before.clone();
+        for file in &mut found.files {
+            file.stamp = fs::metadata(&file.path)
+                .ok()
+                .filter(Metadata::is_file)
+                .map(|it| stamp_of(&it))?;
+        }
+        found
+            .files
+            .iter()
+            .all(|it| it.stamp.size <= MAX_FILE_SIZE)
+            .then_some(found)
     }
 
     fn read(&self, path: &Path) -> Content {
@@ -118,6 +149,21 @@ impl SnapshotFile {
         })
     }
 
+    /// Returns what was kept in a folder of what the roots held.
+    pub(crate) fn read_listing(folder: &Path) -> Option<Vec<u8>> {
+        fs::read(folder.join("listing.idx")).ok()
+    }
+
+    /// Keeps what the roots held.
+    pub(crate) fn write_listing(folder: &Path, bytes: &[u8]) -> Option<()> {
+        let written = folder.join(format!(".listing-{}.part", std::process::id()));
+        let kept = fs::write(&written, bytes).and_then(|()| fs::rename(&written, folder.join("listing.idx")));
+        if kept.is_err() {
+            let _ = fs::remove_file(&written);
+        }
+        kept.ok()
+    }
+
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Option<()> {
         self.file.write_all(bytes).ok()
     }
@@ -148,6 +194,22 @@ fn is_skipped_folder(entry: &DirEntry) -> bool {
     is_folder
         && (SKIPPED_FOLDERS.iter().any(|skipped| name == OsStr::new(skipped))
             || entry.path().join("pyvenv.cfg").exists())
+}
+
+/// Notes what has to be looked at to see whether files come or go.
+fn watch(entry: &DirEntry, found: &mut Found) {
+    if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        return;
+    }
+    let folder = entry.path();
+    let files = IGNORE_FILES
+        .iter()
+        .map(|name| folder.join(name))
+        .filter(|path| path.exists());
+    for path in std::iter::once(folder.to_owned()).chain(files) {
+        let stamp = stamp_at(&path);
+        found.watched.push(FoundFile { path, stamp });
+    }
 }
 
 fn take_entry(root: &Root, entry: DirEntry, found: &mut Found) {
@@ -191,7 +253,9 @@ fn read_text(path: &Path) -> std::io::Result<Content> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
     // The file may grow while it is read.
-    Read::by_ref(&mut file).take(MAX_FILE_SIZE).read_to_end(&mut bytes)?;
+    Read::by_ref(&mut file)
+        .take(MAX_FILE_SIZE)
+        .read_to_end(&mut bytes)?;
     if memchr::memchr(0, &bytes[..bytes.len().min(SNIFFED)]).is_some() {
         return Ok(Content::Binary);
     }
@@ -201,6 +265,13 @@ fn read_text(path: &Path) -> std::io::Result<Content> {
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Ok(Content::Text(text, stamp))
+}
+
+/// Returns the state of a folder or file; one that is gone has none.
+fn stamp_at(path: &Path) -> Stamp {
+    fs::metadata(path)
+        .map(|metadata| stamp_of(&metadata))
+        .unwrap_or_default()
 }
 
 fn stamp_of(metadata: &Metadata) -> Stamp {

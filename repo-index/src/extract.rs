@@ -8,6 +8,7 @@ mod expressions;
 mod imports;
 mod statements;
 
+use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,9 +43,22 @@ pub fn extract(language: &Language, text: &str, is_over: &dyn Fn() -> bool) -> O
 /// Returns the tree of a text, or nothing if `is_over` said so before it was complete.
 #[must_use]
 pub(crate) fn parse(language: &Language, text: &str, is_over: &dyn Fn() -> bool) -> Option<Tree> {
-    let compiled = language.compiled();
-    let mut parser = Parser::new();
-    parser.set_language(&compiled.grammar).ok()?;
+    thread_local! {
+        // What a parser allocates serves the next text as well.
+        static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    }
+    PARSER.with_borrow_mut(|parser| parse_with(parser, language, text, is_over))
+}
+
+fn parse_with(
+    parser: &mut Parser,
+    language: &Language,
+    text: &str,
+    is_over: &dyn Fn() -> bool,
+) -> Option<Tree> {
+    parser.set_language(&language.compiled().grammar).ok()?;
+    // What an interrupted parse has left behind must not go on.
+    parser.reset();
     let bytes = text.as_bytes();
     let mut parsing = |_: &ParseState| {
         if is_over() {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::answer::{Callers, Definitions, Options, Outline, Page, Reading, References, SymbolHit, TextHit};
 use crate::build::{self, Built, Progress};
-use crate::disk::Disk;
+use crate::disk::{Disk, SnapshotFile};
 use crate::error::Error;
 use crate::read::ReadTarget;
 use crate::session::Session;
@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::text::TextPattern;
 use crate::tree::Tree;
 use crate::work::Budget;
-use crate::{callers, definition, outline, read, references, symbols, text};
+use crate::{callers, definition, listing, outline, read, references, symbols, text};
 
 /// Folders right below which each entry is an installed package.
 const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
@@ -31,6 +31,8 @@ pub struct Index {
     pub(crate) n_threads: usize,
     seen: Mutex<Seen>,
     held: Mutex<Option<Arc<Tree>>>,
+    /// What the roots held when an index of them was last built.
+    remembered: Mutex<Vec<(Root, Found)>>,
     covering: Mutex<Option<Covering>>,
 }
 
@@ -96,8 +98,14 @@ impl Index {
             n_threads,
             seen: Mutex::default(),
             held: Mutex::default(),
+            remembered: Mutex::default(),
             covering: Mutex::default(),
         };
+        if let Some(bytes) = index.store.folder().and_then(SnapshotFile::read_listing)
+            && let Some(listed) = listing::decode(&bytes)
+        {
+            *index.remembered.lock().unwrap_or_else(PoisonError::into_inner) = listed;
+        }
         for root in roots {
             index.add_root(root)?;
         }
@@ -263,6 +271,15 @@ impl Index {
         }
     }
 
+    /// Keeps what the roots held on the disk, for the next process.
+    pub(crate) fn keep_listing(&self) {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(folder), Some(last)) = (self.store.folder(), &seen.last) {
+            // Without it, the next process lists the tree again.
+            let _ = SnapshotFile::write_listing(folder, &listing::encode(&last.found));
+        }
+    }
+
     /// Returns how far a build has come.
     #[must_use]
     pub fn progress(&self) -> &Progress {
@@ -365,8 +382,16 @@ impl Index {
                 .packages
                 .get(&root.path)
                 .filter(|_| root.origin == Origin::Package);
+            let before = seen
+                .last
+                .as_ref()
+                .and_then(|last| last.found.iter().find(|(it, _)| *it == root));
+            let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = before.or_else(|| remembered.iter().find(|(it, _)| *it == root));
+            let refreshed = || before.and_then(|(_, before)| self.source.refresh(before));
             let listed = known
                 .cloned()
+                .or_else(refreshed)
                 .unwrap_or_else(|| self.source.list(&root, &|| (budget.is_over)()));
             if root.origin == Origin::Package && !listed.is_partial {
                 seen.packages

@@ -31,6 +31,7 @@ mod shapes;
 
 mod build;
 mod filter;
+mod listing;
 mod session;
 mod snapshot;
 mod store;

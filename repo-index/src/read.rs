@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Excerpt, Reading, SourceLine};
 use crate::error::Error;
 use crate::facts::FileFacts;
-use crate::session::{Session, Texts, symbol_hit};
+use crate::session::{Session, Texts};
 use crate::source::{Content, Origin};
 use crate::symbols::{FoundSymbol, find, find_similar, parse_symbol};
 use crate::tree::FileIdx;
@@ -119,34 +119,30 @@ fn read_symbol(session: &Session<'_>, query: &str) -> Result<Reading, Error> {
         }
         return Err(no_such_symbol(session, query, &parts));
     };
-    let name_of = |it: &FoundSymbol| (it.symbol.file, it.facts.qualified_name(it.symbol.definition));
+    let name_of = |it: &FoundSymbol| (it.symbol.file, it.name.to_string());
     let name = name_of(first);
     if found.iter().any(|it| name_of(it) != name) {
         let texts = Texts::default();
-        let page = session.page(&found, files.len(), |it| {
-            symbol_hit(session, &texts, &it.facts, it.symbol, it.fit)
-        })?;
-        return Ok(Reading::Candidates(page));
+        let page = session.page(&found, files.len(), |it| it.show(session, &texts))?;
+        return Ok(Reading::Candidates(page.flatten()));
     }
     // A property and its setter, or the two arms of an `if`, are one symbol defined twice.
-    let ranges = found
-        .iter()
-        .map(|it| it.facts.definitions[it.symbol.definition as usize].lines)
-        .collect();
+    let ranges = found.iter().map(|it| it.lines).collect();
     let piece = Piece {
         idx: first.symbol.file,
         symbol: Some(name.1),
         ranges,
     };
     let text = read_text(session, first.symbol.file, query)?;
-    show(session, &text, Some(&first.facts), piece).map(Reading::Source)
+    let facts = session.facts(first.symbol.file);
+    show(session, &text, facts.as_deref(), piece).map(Reading::Source)
 }
 
 pub(crate) fn no_such_symbol(session: &Session<'_>, query: &str, parts: &[String]) -> Error {
     let similar = find_similar(session, parts, &session.source_files());
     let mut names: Vec<String> = Vec::new();
     for found in &similar {
-        let name = format!("`{}`", found.facts.qualified_name(found.symbol.definition));
+        let name = format!("`{}`", found.name);
         if !names.contains(&name) && names.len() < MAX_PROPOSED {
             names.push(name);
         }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::facts::{FileFacts, Place, Reference, ReferenceKind};
 use crate::read::no_such_symbol;
 use crate::resolve::Resolver;
-use crate::session::{InPlace, Session, SymbolId, Texts, symbol_hit};
+use crate::session::{InPlace, Session, SymbolId, Texts};
 use crate::symbols::{FoundSymbol, find, parse_symbol};
 use crate::tree::FileIdx;
 use crate::verdict::{Targets, Verdict, verdict};
@@ -37,17 +37,15 @@ pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<Reference
     {
         uses.add_definition(target);
     }
-    for (file, facts) in session.facts_of(&candidates) {
-        uses.add_file(file, &facts);
-    }
+    session.for_each_facts(&candidates, |file, facts| uses.add_file(file, facts));
     // An import may have given it another name, under which further files know it.
     let mut n_searched = 0;
     while let Some(other_name) = uses.other_names.get(n_searched).cloned() {
         n_searched += 1;
         let candidates = session.files_with(&files, &other_name, InPlace::Anywhere);
-        for (file, facts) in session.facts_of(&candidates) {
-            uses.add_other_name(file, &facts, &other_name);
-        }
+        session.for_each_facts(&candidates, |file, facts| {
+            uses.add_other_name(file, facts, &other_name)
+        });
     }
     if uses.found.is_empty() && targets.is_empty() && !session.is_partial() {
         return Err(no_such_symbol(session, query, &parts));
@@ -56,9 +54,12 @@ pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<Reference
     found.sort_by_key(|it| (it.group, it.certainty, it.file, it.at.offset));
     let texts = Texts::default();
     let page = session.page(&found, files.len(), |it| it.show(session, &texts))?;
-    let show = |it: &FoundSymbol| symbol_hit(session, &texts, &it.facts, it.symbol, it.fit);
     Ok(References {
-        targets: targets.iter().take(MAX_TARGETS).map(show).collect(),
+        targets: targets
+            .iter()
+            .take(MAX_TARGETS)
+            .filter_map(|it| it.show(session, &texts))
+            .collect(),
         n_excluded,
         page,
     })
@@ -80,7 +81,7 @@ struct Uses<'s, 'q> {
 
 struct FoundUse {
     file: FileIdx,
-    facts: Arc<FileFacts>,
+    enclosing: Option<u32>,
     at: Place,
     group: ReferenceGroup,
     certainty: Certainty,
@@ -91,13 +92,9 @@ impl<'s, 'q> Uses<'s, 'q> {
     fn new(session: &'s Session<'q>, name: &'s str, targets: &[FoundSymbol]) -> Self {
         let full_name = |it: &FoundSymbol| {
             let module = &session.tree.file(it.symbol.file).module;
-            format!("{module}.{}", it.facts.qualified_name(it.symbol.definition)).into()
+            format!("{module}.{}", it.name).into()
         };
-        let is_assigned = |it: &FoundSymbol| {
-            !it.facts.definitions[it.symbol.definition as usize]
-                .kind
-                .is_container()
-        };
+        let is_assigned = |it: &FoundSymbol| !it.kind.is_container();
         let resolver = Resolver::new(session);
         let symbols: HashSet<SymbolId> = targets.iter().map(|it| it.symbol).collect();
         Self {
@@ -113,10 +110,14 @@ impl<'s, 'q> Uses<'s, 'q> {
     }
 
     fn add_definition(&mut self, target: &FoundSymbol) {
-        let definition = &target.facts.definitions[target.symbol.definition as usize];
+        let Some(facts) = self.resolver.facts(target.symbol.file) else {
+            return;
+        };
+        let definition = &facts.definitions[target.symbol.definition as usize];
         self.found.push(FoundUse {
             file: target.symbol.file,
-            facts: Arc::clone(&target.facts),
+            // A definition stands in what is around it, not in itself.
+            enclosing: definition.parent,
             at: definition.name_at,
             group: ReferenceGroup::Definition,
             certainty: Certainty::Confirmed,
@@ -187,7 +188,7 @@ impl<'s, 'q> Uses<'s, 'q> {
     ) {
         self.found.push(FoundUse {
             file,
-            facts: Arc::clone(facts),
+            enclosing: facts.enclosing(reference.at.offset),
             at: reference.at,
             group: group_of(reference.kind),
             certainty,
@@ -199,20 +200,16 @@ impl<'s, 'q> Uses<'s, 'q> {
 impl FoundUse {
     fn show(&self, session: &Session<'_>, texts: &Texts) -> ReferenceHit {
         let (location, text) = texts.at(session, self.file, self.at);
-        let around = self.facts.enclosing(self.at.offset);
-        // A definition stands in what is around it, not in itself.
-        let enclosing = around.and_then(|idx| {
-            let definition = &self.facts.definitions[idx as usize];
-            let is_itself = definition.name_at == self.at;
-            if is_itself { definition.parent } else { Some(idx) }
-        });
+        let enclosing = self
+            .enclosing
+            .and_then(|idx| Some(session.facts(self.file)?.qualified_name(idx)));
         ReferenceHit {
             group: self.group,
             certainty: self.certainty,
             target: self.target.as_deref().map(Into::into),
             location,
             text,
-            enclosing: enclosing.map(|idx| self.facts.qualified_name(idx)),
+            enclosing,
         }
     }
 }

@@ -34,6 +34,9 @@ type Known<K> = FxHashMap<K, Rc<Types>>;
 /// An expression where it is being looked at.
 type Asked = (FileIdx, ShapeId, u32, Option<SymbolId>);
 
+/// How many files' facts a question has at hand at once.
+const MAX_FILES: usize = 256;
+
 /// Looks things up, with the files of one question.
 pub(crate) struct Resolver<'s, 'q> {
     pub(crate) session: &'s Session<'q>,
@@ -92,13 +95,17 @@ impl<'s, 'q> Resolver<'s, 'q> {
         }
     }
 
-    /// Returns the facts of a file, which stay the same for the whole question.
+    /// Returns the facts of a file.
     pub(crate) fn facts(&self, file: FileIdx) -> Option<Arc<FileFacts>> {
         if let Some(known) = self.files.borrow().get(&file) {
             return known.clone();
         }
         let facts = self.session.facts(file);
-        self.files.borrow_mut().insert(file, facts.clone());
+        let mut files = self.files.borrow_mut();
+        if files.len() >= MAX_FILES {
+            files.clear();
+        }
+        files.insert(file, facts.clone());
         facts
     }
 

@@ -26,6 +26,9 @@ pub(crate) struct SymbolId {
     pub(crate) definition: u32,
 }
 
+/// How many files' facts are in memory at once for a question about many.
+const FILES_AT_ONCE: usize = 64;
+
 /// Where in a file a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InPlace {
@@ -83,11 +86,11 @@ impl<'q> Session<'q> {
         let files: Vec<FileIdx> = (0..).zip(&self.tree.files).map(|(idx, _)| idx).collect();
         let files = self.files_with(&files, name, InPlace::Defined);
         let mut found = Vec::new();
-        for (file, facts) in self.facts_of(&files) {
-            let Some(id) = facts.name_id(name) else { continue };
+        self.for_each_facts(&files, |file, facts| {
+            let Some(id) = facts.name_id(name) else { return };
             let named = (0..).zip(&facts.definitions).filter(|(_, it)| it.name == id);
             found.extend(named.map(|(definition, _)| SymbolId { file, definition }));
-        }
+        });
         let found: Arc<[SymbolId]> = found.into();
         let mut definers = self.definers.lock().unwrap_or_else(PoisonError::into_inner);
         definers.insert(name.into(), Arc::clone(&found));
@@ -243,6 +246,15 @@ impl<'q> Session<'q> {
             .zip(facts)
             .filter_map(|(idx, facts)| Some((*idx, facts?)))
             .collect()
+    }
+
+    /// Does something with the facts of each file, a few files at a time; those that the budget leaves out are missing.
+    pub(crate) fn for_each_facts(&self, files: &[FileIdx], mut work: impl FnMut(FileIdx, &Arc<FileFacts>)) {
+        for some in files.chunks(FILES_AT_ONCE) {
+            for (file, facts) in self.facts_of(some) {
+                work(file, &facts);
+            }
+        }
     }
 
     /// Takes one file from the budget, if there is one left.

@@ -119,10 +119,10 @@ impl Snapshot {
 
     /// Returns the facts of a file; nothing if they are damaged.
     pub(crate) fn facts(&self, idx: u32) -> Option<FileFacts> {
-        decode(&self.segment(idx)?)
+        decode(&unpack(&self.segment(idx)?)?)
     }
 
-    /// Returns the bytes of a file's facts; nothing if they are damaged.
+    /// Returns the packed bytes of a file's facts; nothing if they are damaged.
     pub(crate) fn segment(&self, idx: u32) -> Option<Vec<u8>> {
         let entry = self.entry(idx);
         let bytes = self.blob.read(entry.offset, entry.len as usize)?;
@@ -208,6 +208,23 @@ pub(crate) struct Filed {
     pub(crate) len: u32,
     pub(crate) checksum: u64,
     pub(crate) names: Names,
+}
+
+/// The longest facts that are believed to be some.
+const MAX_UNPACKED: usize = 256 * 1024 * 1024;
+
+/// Packs the bytes of facts: names and small numbers come again and again.
+pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = (bytes.len() as u64).to_le_bytes().to_vec();
+    // It fails only where memory does; what is then left says nothing, and is found out by its length.
+    packed.extend(zstd::bulk::compress(bytes, 1).unwrap_or_default());
+    packed
+}
+
+fn unpack(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (len, packed) = bytes.split_at_checked(8)?;
+    let len = usize::try_from(u64::from_le_bytes(len.try_into().ok()?)).ok()?;
+    (len <= MAX_UNPACKED).then(|| zstd::bulk::decompress(packed, len).ok())?
 }
 
 /// Returns the tables of files, sorted by path.

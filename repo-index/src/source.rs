@@ -72,6 +72,8 @@ pub struct Found {
     pub files: Vec<FoundFile>,
     /// Files that are left out, and why.
     pub skipped: Vec<Skipped>,
+    /// Folders, and files that say what to leave out: while these stay as they are, no file comes or goes.
+    pub watched: Vec<FoundFile>,
     /// Whether the search was stopped before its end.
     pub is_partial: bool,
 }
@@ -104,6 +106,12 @@ pub enum Content {
 pub trait Source: Send + Sync {
     /// Lists the files of a root, until `is_over` says so.
     fn list(&self, root: &Root, is_over: &dyn Fn() -> bool) -> Found;
+
+    /// Returns what was listed before as it is now, if that can be told without listing it all again.
+    fn refresh(&self, before: &Found) -> Option<Found> {
+        let _ = before;
+        None
+    }
 
     /// Returns what is in a file now.
     fn read(&self, path: &Path) -> Content;

@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 use crate::source::Stamp;
 
 /// How many files' facts stay decoded; they are a few dozen kilobytes each.
-const MAX_DECODED: usize = 500;
+const MAX_DECODED: usize = 256;
 
 /// Keeps what was found out about files.
 pub(crate) struct Store {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::answer::{Fit, Page, SymbolHit};
 use crate::error::Error;
-use crate::facts::FileFacts;
+use crate::facts::{DefinitionKind, FileFacts};
 use crate::session::{InPlace, Session, SymbolId, Texts, symbol_hit};
 use crate::tree::{File, FileIdx};
 
@@ -26,16 +26,38 @@ pub(crate) fn symbols(session: &Session<'_>, query: &str) -> Result<Page<SymbolH
         found = find_similar(session, &parts, &files);
     }
     let texts = Texts::default();
-    session.page(&found, files.len(), |found| {
-        symbol_hit(session, &texts, &found.facts, found.symbol, found.fit)
-    })
+    Ok(session
+        .page(&found, files.len(), |found| found.show(session, &texts))?
+        .flatten())
 }
 
 /// A definition that a query found.
 pub(crate) struct FoundSymbol {
     pub(crate) symbol: SymbolId,
     pub(crate) fit: Fit,
-    pub(crate) facts: std::sync::Arc<FileFacts>,
+    pub(crate) kind: DefinitionKind,
+    /// Its name with those of the classes and functions around it.
+    pub(crate) name: Box<str>,
+    pub(crate) lines: (u32, u32),
+}
+
+impl FoundSymbol {
+    fn new(facts: &FileFacts, symbol: SymbolId, fit: Fit) -> Self {
+        let definition = &facts.definitions[symbol.definition as usize];
+        Self {
+            symbol,
+            fit,
+            kind: definition.kind,
+            name: facts.qualified_name(symbol.definition).into(),
+            lines: definition.lines,
+        }
+    }
+
+    /// Returns it as answers show it; nothing if its file has changed meanwhile.
+    pub(crate) fn show(&self, session: &Session<'_>, texts: &Texts) -> Option<SymbolHit> {
+        let facts = session.facts(self.symbol.file)?;
+        Some(symbol_hit(session, texts, &facts, self.symbol, self.fit))
+    }
 }
 
 /// Returns the parts of a dotted name as people and Python write it.
@@ -77,19 +99,15 @@ pub(crate) fn find(session: &Session<'_>, parts: &[String], files: &[FileIdx]) -
 
 fn find_in(session: &Session<'_>, parts: &[String], files: &[FileIdx]) -> Vec<FoundSymbol> {
     let mut found = Vec::new();
-    for (file_idx, facts) in session.facts_of(files) {
-        for (definition, fit) in fits(&facts, session.tree.file(file_idx), parts) {
+    session.for_each_facts(files, |file_idx, facts| {
+        for (definition, fit) in fits(facts, session.tree.file(file_idx), parts) {
             let symbol = SymbolId {
                 file: file_idx,
                 definition,
             };
-            found.push(FoundSymbol {
-                symbol,
-                fit,
-                facts: std::sync::Arc::clone(&facts),
-            });
+            found.push(FoundSymbol::new(facts, symbol, fit));
         }
-    }
+    });
     found.sort_by_cached_key(|found| (found.fit, rank(session, found)));
     found
 }
@@ -133,8 +151,7 @@ fn fit(module: &str, qualified: &str, parts: &[String]) -> Option<Fit> {
 /// The project comes before packages, what runs before what is assigned, tests last, short paths first.
 fn rank(session: &Session<'_>, found: &FoundSymbol) -> impl Ord + use<> {
     let file = session.tree.file(found.symbol.file);
-    let definition = &found.facts.definitions[found.symbol.definition as usize];
-    let is_assigned = !definition.kind.is_container();
+    let is_assigned = !found.kind.is_container();
     let is_test = file
         .shown
         .split('/')
@@ -168,7 +185,7 @@ pub(crate) fn find_similar(session: &Session<'_>, parts: &[String], files: &[Fil
         .collect();
     let candidates: Vec<FileIdx> = files.iter().copied().filter(|idx| wanted.contains(idx)).collect();
     let mut found = Vec::new();
-    for (file_idx, facts) in session.facts_of(&candidates) {
+    session.for_each_facts(&candidates, |file_idx, facts| {
         for (definition, definition_facts) in (0..).zip(&facts.definitions) {
             let text = facts.text(definition_facts.name);
             let Some(place) = similar.iter().position(|(_, name)| *name == text) else {
@@ -182,18 +199,13 @@ pub(crate) fn find_similar(session: &Session<'_>, parts: &[String], files: &[Fil
                 file: file_idx,
                 definition,
             };
-            let facts = std::sync::Arc::clone(&facts);
             found.push((
                 Reverse(fits_parents),
                 place,
-                FoundSymbol {
-                    symbol,
-                    fit: Fit::Similar,
-                    facts,
-                },
+                FoundSymbol::new(facts, symbol, Fit::Similar),
             ));
         }
-    }
+    });
     found.sort_by_cached_key(|(fits, place, found)| (*fits, *place, rank(session, found)));
     found.into_iter().map(|(_, _, found)| found).collect()
 }
