@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, frame, mcp_config, read, report,
-    resume, run, search, serve, show,
+    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, frame, index, mcp_config, read,
+    report, resume, run, search, serve, show,
 };
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
@@ -33,6 +33,7 @@ enum Command {
     Eval(eval::Args),
     Search(search::Args),
     Read(read::Args),
+    Index(index::Args),
     Check(check::Args),
     Resume(resume::Args),
     Abort(abort::Args),
@@ -70,6 +71,7 @@ fn dispatch(command: &Command) -> Result<Done> {
         Command::Eval(args) => eval::run(args),
         Command::Search(args) => search::run(args),
         Command::Read(args) => read::run(args),
+        Command::Index(args) => index::run(args),
         Command::Check(args) => check::run(args),
         Command::Resume(args) => resume::run(args),
         Command::Abort(args) => abort::run(args),

@@ -212,6 +212,39 @@ pub struct CallHit {
     pub enclosing: Option<String>,
 }
 
+/// Something that belongs to a symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RelatedHit {
+    /// What it is to the symbol.
+    pub relation: Relation,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Where it is.
+    pub location: Location,
+    /// The source line.
+    pub text: String,
+    /// Its name, or the module that it is in.
+    pub name: Option<String>,
+}
+
+/// What something is to a symbol, in the order of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// It is called by it.
+    Callee,
+    /// The class derives from it.
+    Ancestor,
+    /// It derives from the class.
+    Derived,
+    /// The method stands in for it.
+    Overridden,
+    /// It stands in for the method.
+    Override,
+    /// It imports it.
+    Importer,
+}
+
 /// A line that a pattern fits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TextHit {

@@ -136,6 +136,9 @@ impl SnapshotFile {
     /// Starts a snapshot; nothing if the folder cannot be written.
     pub(crate) fn create(folder: &Path) -> Option<Self> {
         fs::create_dir_all(folder).ok()?;
+        // What is made from the sources is not committed with them.
+        let _ = fs::write(folder.join(".gitignore"), "*\n");
+        remove_leftovers(folder);
         // Two writers do not meet: each has a file of its own.
         static N_CREATED: AtomicUsize = AtomicUsize::new(0);
         let number = N_CREATED.fetch_add(1, Ordering::Relaxed);
@@ -178,6 +181,18 @@ impl SnapshotFile {
         file.sync_data().ok()?;
         fs::rename(&self.written, &self.path).ok()?;
         Some(self.path.clone())
+    }
+}
+
+/// Removes what a writer that was killed has left behind.
+fn remove_leftovers(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let writer = name.strip_suffix(".part").and_then(|name| name.split('-').nth(1));
+        if writer.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::answer::{Callers, Definitions, Options, Outline, Page, Reading, References, SymbolHit, TextHit};
+use crate::answer::{
+    Callers, Definitions, Options, Outline, Page, Reading, References, RelatedHit, SymbolHit, TextHit,
+};
 use crate::build::{self, Built, Progress};
 use crate::disk::{Disk, SnapshotFile};
 use crate::error::Error;
@@ -17,7 +19,7 @@ use crate::store::Store;
 use crate::text::TextPattern;
 use crate::tree::Tree;
 use crate::work::Budget;
-use crate::{callers, definition, listing, outline, read, references, symbols, text};
+use crate::{callers, definition, listing, outline, read, references, related, symbols, text};
 
 /// Folders right below which each entry is an installed package.
 const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
@@ -244,6 +246,57 @@ impl Index {
     /// As `symbols`, and a name that no file has.
     pub fn callers(&self, query: &str, options: Options<'_>) -> Result<Callers, Error> {
         callers::callers(&Session::new(self, options)?, query)
+    }
+
+    /// Returns what the body of a function or class calls.
+    ///
+    /// # Errors
+    ///
+    /// As `callers`.
+    pub fn callees(&self, query: &str, options: Options<'_>) -> Result<Page<RelatedHit>, Error> {
+        related::callees(&Session::new(self, options)?, query)
+    }
+
+    /// Returns the ancestors of a class, and what derives from it.
+    ///
+    /// # Errors
+    ///
+    /// As `callers`.
+    pub fn hierarchy(&self, query: &str, options: Options<'_>) -> Result<Page<RelatedHit>, Error> {
+        related::hierarchy(&Session::new(self, options)?, query)
+    }
+
+    /// Returns the definitions of a method in its class's ancestors and in what derives from it.
+    ///
+    /// # Errors
+    ///
+    /// As `callers`.
+    pub fn overrides(&self, query: &str, options: Options<'_>) -> Result<Page<RelatedHit>, Error> {
+        related::overrides(&Session::new(self, options)?, query)
+    }
+
+    /// Returns the imports of a module, or of a symbol.
+    ///
+    /// # Errors
+    ///
+    /// As `callers`.
+    pub fn importers(&self, query: &str, options: Options<'_>) -> Result<Page<RelatedHit>, Error> {
+        related::importers(&Session::new(self, options)?, query)
+    }
+
+    /// Returns where an attribute of this name is defined and set.
+    ///
+    /// # Errors
+    ///
+    /// As `references`.
+    pub fn writers(&self, query: &str, options: Options<'_>) -> Result<References, Error> {
+        references::writers(&Session::new(self, options)?, query)
+    }
+
+    /// Whether a snapshot of the tree is there; until then each question reads what it needs.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.store.snapshot().is_some()
     }
 
     /// Returns the calls that reach the function, or may, whose name stands in a line.

@@ -13,6 +13,7 @@ mod definition;
 mod outline;
 mod read;
 mod references;
+mod related;
 mod symbols;
 mod text;
 
@@ -47,7 +48,7 @@ mod tests;
 
 pub use answer::{
     CallHit, Callers, Certainty, DefinitionHit, Definitions, Excerpt, Fit, Location, Options, Outline, Page,
-    Reading, ReferenceGroup, ReferenceHit, References, SourceLine, SymbolHit, TextHit,
+    Reading, ReferenceGroup, ReferenceHit, References, RelatedHit, Relation, SourceLine, SymbolHit, TextHit,
 };
 pub use build::{Built, Progress};
 pub use disk::{Disk, MAX_FILE_SIZE};

@@ -20,6 +20,21 @@ const MAX_TARGETS: usize = 10;
 const MAX_OTHER_NAMES: usize = 8;
 
 pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<References, Error> {
+    references_in(session, query, |_| true)
+}
+
+/// Returns where an attribute is defined and set.
+pub(crate) fn writers(session: &Session<'_>, query: &str) -> Result<References, Error> {
+    references_in(session, query, |group| {
+        matches!(group, ReferenceGroup::Definition | ReferenceGroup::AttributeWrite)
+    })
+}
+
+fn references_in(
+    session: &Session<'_>,
+    query: &str,
+    is_wanted: impl Fn(ReferenceGroup) -> bool,
+) -> Result<References, Error> {
     let parts = parse_symbol(query)?;
     let Some(name) = parts.last() else {
         return Err(no_such_symbol(session, query, &parts));
@@ -51,6 +66,7 @@ pub(crate) fn references(session: &Session<'_>, query: &str) -> Result<Reference
         return Err(no_such_symbol(session, query, &parts));
     }
     let (mut found, n_excluded) = (uses.found, uses.n_excluded);
+    found.retain(|it| is_wanted(it.group));
     found.sort_by_key(|it| (it.group, it.certainty, it.file, it.at.offset));
     let texts = Texts::default();
     let page = session.page(&found, files.len(), |it| it.show(session, &texts))?;

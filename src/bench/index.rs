@@ -82,7 +82,10 @@ pub(crate) fn measure_index(sites: &[Site], root: &Path) -> Result<IndexReport> 
     };
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
     let unwritable = |error: std::io::Error| {
-        Error::failed(format!("cannot make a folder: {error}"), "free some space in the folder for temporary files")
+        Error::failed(
+            format!("cannot make a folder: {error}"),
+            "free some space in the folder for temporary files",
+        )
     };
     let folder = tempfile::tempdir().map_err(unwritable)?;
     let roots = || vec![Root::project(root, "project")];
@@ -102,7 +105,10 @@ pub(crate) fn measure_index(sites: &[Site], root: &Path) -> Result<IndexReport> 
     let (n_covered, n_files) = index.coverage();
     report.warm_open_seconds = start.elapsed().as_secs_f64();
     if n_covered < n_files.min(1) {
-        return Err(Error::failed("the index was not kept", "see whether the folder for temporary files is full"));
+        return Err(Error::failed(
+            "the index was not kept",
+            "see whether the folder for temporary files is full",
+        ));
     }
     report.edit_ms = edits(sites, root);
     index.hold();
@@ -120,7 +126,9 @@ pub(crate) fn measure_index(sites: &[Site], root: &Path) -> Result<IndexReport> 
 /// Reads files anew, as after an edit of each.
 fn edits(sites: &[Site], root: &Path) -> Vec<f64> {
     let files: std::collections::BTreeSet<&str> = sites.iter().map(|site| site.path.as_str()).collect();
-    let texts = files.into_iter().filter_map(|path| std::fs::read_to_string(root.join(path)).ok());
+    let texts = files
+        .into_iter()
+        .filter_map(|path| std::fs::read_to_string(root.join(path)).ok());
     let time = |text: String| {
         let start = Instant::now();
         let _ = repo_index::extract(&repo_index::LANGUAGES[0], &text, &|| false);

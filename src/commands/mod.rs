@@ -12,6 +12,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod frame;
+pub(crate) mod index;
 pub(crate) mod mcp_config;
 pub(crate) mod read;
 pub(crate) mod report;

@@ -9,7 +9,8 @@ use crate::render::Done;
 pub(crate) struct Args {
     /// A name, or text.
     query: String,
-    /// What to look for: symbol, text or references.
+    /// What to look for: symbol, definition, references, callers, callees, hierarchy, overrides, writers, importers,
+    /// outline, text or regex.
     #[arg(long)]
     kind: Option<String>,
     /// Search the packages of this crash, too.

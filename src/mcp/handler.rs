@@ -40,7 +40,7 @@ impl Handler {
         Self {
             connect: connect.into(),
             options,
-            code: Arc::default(),
+            code: Arc::new(CodeCache::building()),
             client_name: OnceLock::new(),
         }
     }

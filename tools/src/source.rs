@@ -5,6 +5,7 @@ mod search_code;
 
 mod around;
 mod cache;
+mod related;
 
 pub use cache::CodeCache;
 

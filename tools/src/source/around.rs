@@ -20,6 +20,9 @@ pub(super) struct Around {
     pub(super) crash_id: Option<String>,
 }
 
+/// While the whole is being read in the background, an answer from what there is comes first.
+const LONGEST_BEFORE: Duration = Duration::from_millis(450);
+
 /// A question that takes longer answers with what it found by then.
 const LONGEST: Duration = Duration::from_secs(12);
 
@@ -76,10 +79,16 @@ impl Around {
 /// Runs a question of the index within its time, and only as long as somebody waits.
 pub(super) fn within_time<T>(
     cx: &Context<'_>,
+    index: &Index,
     question: impl FnOnce(Options<'_>) -> Result<T, repo_index::Error>,
 ) -> Result<T, ToolError> {
     let start = Instant::now();
-    let is_over = || start.elapsed() > LONGEST || cx.world.sleep(Duration::ZERO).is_err();
+    let longest = if cx.code.is_building(index) {
+        LONGEST_BEFORE
+    } else {
+        LONGEST
+    };
+    let is_over = || start.elapsed() > longest || cx.world.sleep(Duration::ZERO).is_err();
     let options = Options {
         budget: Budget {
             max_files: usize::MAX,

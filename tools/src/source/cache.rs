@@ -13,6 +13,8 @@ use crate::ToolError;
 #[derive(Default)]
 pub struct CodeCache {
     kept: Mutex<Kept>,
+    /// Whether whole trees are read in the background and kept on the disk.
+    builds: bool,
 }
 
 #[derive(Default)]
@@ -30,12 +32,29 @@ pub(super) struct Surroundings {
     pub(super) files: Vec<PathBuf>,
 }
 
+/// Where a project's index is kept.
+const FOLDER: &str = ".healmcp/index";
+
 /// More projects than one agent works on at a time.
 const MOST_INDEXES: usize = 4;
 /// More crashes than anybody remembers.
 const MOST_SURROUNDINGS: usize = 64;
 
 impl CodeCache {
+    /// Returns a cache that reads whole trees in the background, for who will ask many questions.
+    #[must_use]
+    pub fn building() -> Self {
+        Self {
+            builds: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether an index is still being built, so that an answer need not wait for all of a tree.
+    pub(super) fn is_building(&self, index: &Index) -> bool {
+        self.builds && !index.is_kept()
+    }
+
     /// Returns the index of a project folder.
     pub(super) fn index(&self, root: &Path) -> Result<Arc<Index>, ToolError> {
         let mut kept = self.kept();
@@ -49,7 +68,19 @@ impl CodeCache {
             .file_name()
             .map_or_else(|| "project".into(), |name| name.to_string_lossy());
         let n_threads = available_parallelism().map_or(1, usize::from);
-        let index = Arc::new(Index::open(vec![Root::project(root, label)], n_threads)?);
+        let folder = root.join(FOLDER);
+        let index = Arc::new(Index::open_in(
+            vec![Root::project(root, label)],
+            n_threads,
+            folder,
+        )?);
+        if self.builds {
+            let index = Arc::clone(&index);
+            // Without the thread, each question reads what it needs.
+            let _ = std::thread::Builder::new()
+                .name("index".to_owned())
+                .spawn(move || index.build(1, &|| false));
+        }
         if kept.indexes.len() == MOST_INDEXES {
             kept.indexes.remove(0);
         }

@@ -45,7 +45,7 @@ impl TypedTool for ReadCode {
         let target = target(&input)?;
         let around = Around::find(cx, input.crash_id.as_deref())?;
         let ask = |limit: usize| {
-            within_time(cx, |options| {
+            within_time(cx, &around.index, |options| {
                 let is_symbol = matches!(target, ReadTarget::Symbol(_));
                 let options = Options {
                     limit,

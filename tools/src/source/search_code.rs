@@ -8,14 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::around::{Around, within_time};
+use super::related;
 use crate::tool::{Context, Effect, TypedTool};
 use crate::{Answer, ToolError, text};
 
 pub(crate) struct SearchCode;
 
 /// Search the project's code and the installed packages in the traceback. symbol: definitions by name or dotted end of
-/// name ("Order.total"). references: definitions and uses of a name, resolved where scopes and imports allow (? = by
-/// name only). text: lines with this text, any case. regex: lines that a regular expression fits.
+/// name ("Order.total"). definition: what a name in a line means ("shop/cart.py:12 total"). references, callers, callees,
+/// hierarchy, overrides, writers (who sets an attribute), importers: of a symbol (~ = by type, ? = by name only).
+/// outline: of a file. text: lines with this text, any case. regex.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -43,6 +45,14 @@ enum Kind {
     Text,
     References,
     Regex,
+    Definition,
+    Callers,
+    Callees,
+    Hierarchy,
+    Overrides,
+    Writers,
+    Importers,
+    Outline,
 }
 
 impl TypedTool for SearchCode {
@@ -77,26 +87,26 @@ struct Search {
 }
 
 /// An answer of the index, one line a match.
-struct Found {
-    lines: Vec<String>,
+pub(super) struct Found {
+    pub(super) lines: Vec<String>,
     /// What to say before the matches.
-    about: Vec<String>,
-    counts: Counts,
-    json: serde_json::Value,
+    pub(super) about: Vec<String>,
+    pub(super) counts: Counts,
+    pub(super) json: serde_json::Value,
 }
 
-struct Counts {
-    n_matches: usize,
-    next_cursor: Option<String>,
-    is_partial: bool,
-    n_files_searched: usize,
-    n_files: usize,
+pub(super) struct Counts {
+    pub(super) n_matches: usize,
+    pub(super) next_cursor: Option<String>,
+    pub(super) is_partial: bool,
+    pub(super) n_files_searched: usize,
+    pub(super) n_files: usize,
 }
 
 impl Search {
     fn ask(&self, cx: &Context<'_>, limit: usize) -> Result<Found, ToolError> {
         let query = self.input.query.trim();
-        within_time(cx, |options| {
+        within_time(cx, &self.around.index, |options| {
             let options = Options {
                 limit,
                 cursor: self.input.cursor.as_deref(),
@@ -115,6 +125,20 @@ impl Search {
                     of_texts(&index.text(&pattern, options)?)
                 }
                 Kind::Regex => of_texts(&index.text(&TextPattern::regex(query), options)?),
+                Kind::Definition => match place_of(query) {
+                    Some((path, line, name)) => {
+                        let name = Some(name).filter(|name| !name.is_empty());
+                        related::of_definitions(&index.definition(path, line, name, None, options)?)
+                    }
+                    None => of_symbols(&index.symbols(query, options)?),
+                },
+                Kind::Callers => related::of_callers(&index.callers(query, options)?),
+                Kind::Callees => related::of_related(&index.callees(query, options)?),
+                Kind::Hierarchy => related::of_related(&index.hierarchy(query, options)?),
+                Kind::Overrides => related::of_related(&index.overrides(query, options)?),
+                Kind::Importers => related::of_related(&index.importers(query, options)?),
+                Kind::Writers => of_references(&index.writers(query, options)?),
+                Kind::Outline => of_symbols(&index.outline(query, options)?.page),
             })
         })
     }
@@ -157,8 +181,10 @@ impl Search {
 
     fn headline(&self, counts: &Counts) -> String {
         let what = match self.kind {
-            Kind::Symbol => "definition",
-            Kind::References => "use",
+            Kind::Symbol | Kind::Definition | Kind::Outline => "definition",
+            Kind::References | Kind::Writers => "use",
+            Kind::Callers => "call",
+            Kind::Callees | Kind::Hierarchy | Kind::Overrides | Kind::Importers => "symbol",
             Kind::Text | Kind::Regex => "line",
         };
         let plural = if counts.n_matches == 1 { "" } else { "s" };
@@ -186,7 +212,7 @@ impl Search {
     }
 }
 
-fn counts<T>(page: &Page<T>) -> Counts {
+pub(super) fn counts<T>(page: &Page<T>) -> Counts {
     Counts {
         n_matches: page.n_matches,
         next_cursor: page.next_cursor.clone(),
@@ -242,7 +268,7 @@ fn of_references(references: &References) -> Found {
     }
 }
 
-fn json(answer: &impl Serialize) -> serde_json::Value {
+pub(super) fn json(answer: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(answer).expect("answers of the index are structs with string keys")
 }
 
@@ -280,11 +306,7 @@ fn reference(hit: &ReferenceHit) -> String {
         ReferenceGroup::Name => "name",
         ReferenceGroup::Keyword => "keyword",
     };
-    let mark = match hit.certainty {
-        Certainty::Confirmed => ' ',
-        Certainty::ByType => '~',
-        Certainty::ByName => '?',
-    };
+    let mark = mark(hit.certainty);
     let enclosing = hit
         .enclosing
         .as_ref()
@@ -296,7 +318,26 @@ fn reference(hit: &ReferenceHit) -> String {
     )
 }
 
-fn place(location: &Location) -> String {
+/// How sure something is, in one character.
+pub(super) fn mark(certainty: Certainty) -> char {
+    match certainty {
+        Certainty::Confirmed => ' ',
+        Certainty::ByType => '~',
+        Certainty::ByName => '?',
+    }
+}
+
+/// Reads `shop/cart.py:12 total`, `shop/cart.py:12:total` or `shop/cart.py:12`.
+fn place_of(query: &str) -> Option<(&str, u32, &str)> {
+    let (path, rest) = query.split_once(':')?;
+    let end = rest.find(|it: char| !it.is_ascii_digit()).unwrap_or(rest.len());
+    let line = rest[..end].parse().ok()?;
+    let name = rest[end..].trim_start_matches([':', ' ']);
+    // `Order.total` at a place is `total`.
+    Some((path, line, name.rsplit('.').next().unwrap_or(name)))
+}
+
+pub(super) fn place(location: &Location) -> String {
     format!("{}:{}", location.path, location.line)
 }
 
