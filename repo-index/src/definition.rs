@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::facts::{DefinitionKind, FileFacts, Reference, ReferenceKind};
 use crate::likely::{Likely, Site};
 use crate::read::find_file;
-use crate::resolve::{At, Resolver};
+use crate::resolve::{Ancestor, At, Resolver};
 use crate::session::{Session, SymbolId, Texts, symbol_hit};
 use crate::shapes::Shape;
 use crate::tree::FileIdx;
@@ -106,6 +106,25 @@ pub(crate) fn candidates(
     } else {
         Certainty::ByType
     };
+    // What a variable holds is called, not the variable.
+    let is_called = reference.kind == ReferenceKind::Call
+        && meaning
+            .definitions
+            .iter()
+            .all(|it| resolver.kind(*it).is_some_and(|kind| !kind.is_container()));
+    if is_called {
+        for one in &meaning.types.found {
+            found.add_type(*one, certainty, reference.kind);
+        }
+        let certainty = if found.candidates.is_empty() {
+            Certainty::ByType
+        } else {
+            certainty
+        };
+        for symbol in &meaning.definitions {
+            found.add(*symbol, certainty, reference.kind);
+        }
+    }
     for symbol in &meaning.definitions {
         found.add(*symbol, certainty, reference.kind);
     }
@@ -177,6 +196,10 @@ pub(crate) fn meaning(resolver: &Resolver<'_, '_>, at: &At, reference: &Referenc
             Type::Module(module) => {
                 let found = resolver.definitions_in_module(module, name, 0);
                 is_sure &= !found.is_empty();
+                let is_variable = |it: &SymbolId| resolver.kind(*it).is_some_and(|kind| !kind.is_container());
+                if reference.kind == ReferenceKind::Call && found.iter().all(is_variable) {
+                    types.add_known(&resolver.attribute_types(at, *one, name));
+                }
                 types.is_open |= found.is_empty();
                 definitions.extend(found);
                 continue;
@@ -314,7 +337,22 @@ impl Resolver<'_, '_> {
 
     /// Returns what runs when a class is called.
     pub(crate) fn constructor(&self, class: SymbolId) -> Option<SymbolId> {
-        self.method(class, "__init__")
-            .or_else(|| self.method(class, "__new__"))
+        let place = |name: &str| {
+            let member = self.member(class, name, None)?;
+            let definition = *member.definitions.last()?;
+            let order = self.ancestors(class);
+            let position = order.iter().position(|it| *it == Ancestor::Class(member.class))?;
+            let symbol = SymbolId {
+                file: member.class.file,
+                definition,
+            };
+            Some((position, symbol))
+        };
+        // Both run; the one nearer to the class says more of it.
+        let both = [place("__init__"), place("__new__")];
+        both.into_iter()
+            .flatten()
+            .min_by_key(|(position, _)| *position)
+            .map(|(_, symbol)| symbol)
     }
 }

@@ -13,6 +13,9 @@ use crate::shapes::{ParameterKind, Shape, ShapeId};
 use crate::tree::FileIdx;
 use crate::types::{Type, Types};
 
+/// Where a name has more definitions, those in derived classes are left to a question for them.
+const MAX_OVERRIDES: usize = 80;
+
 /// How many definitions of one name are compared.
 const MAX_COMPARED: usize = 400;
 
@@ -61,6 +64,9 @@ impl<'r, 's, 'q> Likely<'r, 's, 'q> {
             return Vec::new();
         }
         let definers = self.resolver.session.definers(name);
+        if definers.len() > MAX_OVERRIDES {
+            return Vec::new();
+        }
         let mut found: Vec<(i32, SymbolId)> = definers
             .iter()
             .filter(|symbol| !known.contains(symbol))
