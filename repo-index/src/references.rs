@@ -59,7 +59,7 @@ fn references_in(
         n_searched += 1;
         let candidates = session.files_with(&files, &other_name, InPlace::Anywhere);
         session.for_each_facts(&candidates, |file, facts| {
-            uses.add_other_name(file, facts, &other_name)
+            uses.add_other_name(file, facts, &other_name);
         });
     }
     if uses.found.is_empty() && targets.is_empty() && !session.is_partial() {
