@@ -647,3 +647,225 @@ fn a_link_on_the_disk_does_not_lead_out() {
         );
     }
 }
+
+#[test]
+fn a_call_is_followed_through_what_its_receiver_is() {
+    let check = |text: &str, name: &str, expect: &str| {
+        let index = open(&Files::parse(&format!("== /p/a.py\n{text}")));
+        let line = u32::try_from(text.lines().count()).unwrap();
+        let found = index
+            .definition("a.py", line, Some(name), None, Options::default())
+            .unwrap();
+        let shown: Vec<String> = found
+            .candidates
+            .iter()
+            .map(|it| format!("{:?} {}", it.certainty, it.symbol.name))
+            .collect();
+        assert_eq!(shown.join(", "), expect, "{name} in {text}");
+    };
+    let classes = "class A:\n    def go(self): return self\n    @property\n    def b(self): return B()\nclass B:\n    \
+                   def go(self): return A()\n    def __enter__(self): return self\nclass C(A):\n    def go(self): pass\n";
+    let with = |code: &str| format!("{classes}{code}");
+    check(&with("x = B()\nx.go()\n"), "go", "Confirmed B.go");
+    check(&with("B().go().go()\n"), "go", "Confirmed B.go");
+    check(&with("def f(x: 'A'):\n    x.b.go()\n"), "go", "Confirmed B.go");
+    check(&with("with B() as x:\n    x.go()\n"), "go", "ByType B.go");
+    check(&with("for x in [B()]:\n    x.go()\n"), "go", "ByType B.go");
+    check(
+        &with("def f(x):\n    if isinstance(x, B):\n        x.go()\n"),
+        "go",
+        "ByType B.go",
+    );
+    check(&with("x = C()\nx.go()\n"), "go", "Confirmed C.go");
+    check(&with("D = B\nD().go()\n"), "go", "Confirmed B.go");
+    check(
+        &with("def f(x: A):\n    x.go()\n"),
+        "go",
+        "Confirmed A.go, ByType C.go",
+    );
+    // What nothing says is found by its name, and said to be.
+    check(&with("def f(x):\n    x.b()\n"), "b", "ByName A.b");
+}
+
+#[test]
+fn callers_are_told_from_calls_of_the_same_name() {
+    let index = open(&Files::parse(
+        "== /p/a.py\nclass A:\n    def go(self): pass\nclass B:\n    def go(self, n): pass\nA().go()\nB().go(1)\n\
+         def f(x):\n    x.go()\n    x.go(1)\n    {}.go()\n",
+    ));
+    let found = index.callers("A.go", Options::default()).unwrap();
+    let shown: Vec<String> = found
+        .page
+        .items
+        .iter()
+        .map(|it| format!("{:?} {}", it.certainty, it.location.line))
+        .collect();
+    assert_eq!(shown, ["Confirmed 5", "ByName 8"]);
+    assert_eq!(found.n_same_name, 5);
+}
+
+#[test]
+fn classes_methods_and_modules_are_related() {
+    let index = open(&Files::parse(
+        "== /p/a.py\nclass A:\n    def go(self): return helper()\n== /p/b.py\nfrom a import A\nclass B(A):\n    \
+         def go(self): pass\nclass C(B): pass\n== /p/c.py\nimport a\ndef helper(): pass\n",
+    ));
+    let shown = |page: crate::Page<crate::RelatedHit>| -> Vec<String> {
+        let show =
+            |it: &crate::RelatedHit| format!("{:?} {}", it.relation, it.name.as_deref().unwrap_or("-"));
+        page.items.iter().map(show).collect()
+    };
+    let options = Options::default;
+    assert_eq!(
+        shown(index.hierarchy("B", options()).unwrap()),
+        ["Ancestor a.A", "Derived b.C"]
+    );
+    assert_eq!(
+        shown(index.overrides("A.go", options()).unwrap()),
+        ["Override b.B.go"]
+    );
+    assert_eq!(
+        shown(index.overrides("B.go", options()).unwrap()),
+        ["Overridden a.A.go"]
+    );
+    assert_eq!(
+        shown(index.importers("a", options()).unwrap()),
+        ["Importer b", "Importer c"]
+    );
+    assert_eq!(
+        shown(index.callees("A.go", options()).unwrap()),
+        ["Callee c.helper"]
+    );
+}
+
+/// A project on the disk, and an index of it that is kept there.
+fn kept(folder: &Path) -> Index {
+    let roots = vec![Root::project(folder, "project")];
+    Index::open_in(roots, 2, folder.join(".healmcp/index")).unwrap()
+}
+
+fn symbols_of(index: &Index, name: &str) -> Vec<String> {
+    let page = index.symbols(name, Options::default());
+    page.map(|page| page.items.iter().map(|it| it.module.clone()).collect())
+        .unwrap_or_default()
+}
+
+#[test]
+fn what_is_kept_serves_the_next_process_and_changes_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("a.py", "def go(): pass\n");
+    write("b.py", "import a\na.go()\n");
+    let built = kept(folder.path()).build(2, &|| false);
+    assert_eq!((built.n_parsed, built.is_whole), (2, true));
+    let index = kept(folder.path());
+    assert_eq!(index.coverage(), (2, 2));
+    assert_eq!(symbols_of(&index, "go"), ["a"]);
+    assert_eq!(index.callers("go", Options::default()).unwrap().page.n_matches, 1);
+    write("c.py", "def go(): pass\n");
+    write("a.py", "def went(): pass\n");
+    assert_eq!(symbols_of(&index, "go"), ["c"]);
+    assert_eq!(symbols_of(&index, "went"), ["a"]);
+    assert_eq!(index.build(1, &|| false).n_parsed, 2);
+    std::fs::remove_file(folder.path().join("c.py")).unwrap();
+    assert!(!symbols_of(&kept(folder.path()), "go").contains(&"c".to_owned()));
+}
+
+#[test]
+fn a_damaged_or_cut_index_never_gives_a_wrong_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.py"), "class A:\n    def go(self): pass\n").unwrap();
+    kept(folder.path()).build(1, &|| false);
+    for name in ["symbols.idx", "listing.idx"] {
+        let path = folder.path().join(".healmcp/index").join(name);
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x55;
+            std::fs::write(&path, &damaged).unwrap();
+            assert_eq!(
+                symbols_of(&kept(folder.path()), "A.go"),
+                ["a"],
+                "{name} damaged at {at}"
+            );
+            std::fs::write(&path, &whole[..at]).unwrap();
+            assert_eq!(
+                symbols_of(&kept(folder.path()), "A.go"),
+                ["a"],
+                "{name} cut at {at}"
+            );
+        }
+        std::fs::write(&path, &whole).unwrap();
+    }
+}
+
+#[test]
+fn two_writers_and_a_reader_share_one_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..20 {
+        std::fs::write(
+            folder.path().join(format!("m{n}.py")),
+            format!("def f{n}(): pass\n"),
+        )
+        .unwrap();
+    }
+    let reader = kept(folder.path());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    assert!(kept(folder.path()).build(1, &|| false).is_whole);
+                }
+            });
+        }
+        for n in 0..20 {
+            assert_eq!(symbols_of(&reader, &format!("f{n}")), [format!("m{n}")]);
+        }
+    });
+    let names = std::fs::read_dir(folder.path().join(".healmcp/index")).unwrap();
+    let left = names
+        .flatten()
+        .filter(|it| it.file_name().to_string_lossy().ends_with(".part"));
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn odd_files_are_read_as_far_as_they_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("crlf.py", b"class A:\r\n    def go(self):\r\n        pass\r\n");
+    write(
+        "latin.py",
+        b"# -*- coding: latin-1 -*-\ndef caf\xe9(): pass\ndef plain(): pass\n",
+    );
+    write(
+        "long.py",
+        format!("x = '{}'\ndef after(): pass\n", "y".repeat(1_500_000)).as_bytes(),
+    );
+    write(
+        "deep.py",
+        format!(
+            "x = {}1{}\ndef deep(): pass\n",
+            "[".repeat(3_000),
+            "]".repeat(3_000)
+        )
+        .as_bytes(),
+    );
+    write(
+        "noise.py",
+        &(0..4_000_u32)
+            .map(|it| (it.wrapping_mul(2_654_435_761) >> 24) as u8 | 1)
+            .collect::<Vec<_>>(),
+    );
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
+    let index = kept(folder.path());
+    index.build(2, &|| false);
+    for (name, module) in [
+        ("A.go", "crlf"),
+        ("plain", "latin"),
+        ("after", "long"),
+        ("deep", "deep"),
+    ] {
+        assert_eq!(symbols_of(&index, name), [module], "{name}");
+    }
+}
