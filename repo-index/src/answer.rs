@@ -227,6 +227,15 @@ pub struct RelatedHit {
     pub name: Option<String>,
 }
 
+/// A function that somebody at a crash wants to see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ContextHit {
+    /// The function.
+    pub symbol: SymbolHit,
+    /// Why it is there.
+    pub why: String,
+}
+
 /// What something is to a symbol, in the order of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::answer::{
-    Callers, Definitions, Options, Outline, Page, Reading, References, RelatedHit, SymbolHit, TextHit,
+    Callers, ContextHit, Definitions, Options, Outline, Page, Reading, References, RelatedHit, SymbolHit,
+    TextHit,
 };
 use crate::build::{self, Built, Progress};
+use crate::context::FrameAt;
 use crate::disk::{Disk, SnapshotFile};
 use crate::error::Error;
 use crate::read::ReadTarget;
@@ -19,7 +21,7 @@ use crate::store::Store;
 use crate::text::TextPattern;
 use crate::tree::Tree;
 use crate::work::Budget;
-use crate::{callers, definition, listing, outline, read, references, related, symbols, text};
+use crate::{callers, context, definition, listing, outline, read, references, related, symbols, text};
 
 /// Folders right below which each entry is an installed package.
 const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
@@ -291,6 +293,15 @@ impl Index {
     /// As `references`.
     pub fn writers(&self, query: &str, options: Options<'_>) -> Result<References, Error> {
         references::writers(&Session::new(self, options)?, query)
+    }
+
+    /// Returns functions around a stack, innermost frame first, the most telling first.
+    ///
+    /// # Errors
+    ///
+    /// A bad cursor, a bad path filter.
+    pub fn context(&self, frames: &[FrameAt], options: Options<'_>) -> Result<Page<ContextHit>, Error> {
+        context::context(&Session::new(self, options)?, frames)
     }
 
     /// Whether a snapshot of the tree is there; until then each question reads what it needs.

@@ -9,6 +9,7 @@ mod index;
 
 mod answer;
 mod callers;
+mod context;
 mod definition;
 mod outline;
 mod read;
@@ -47,10 +48,12 @@ mod source;
 mod tests;
 
 pub use answer::{
-    CallHit, Callers, Certainty, DefinitionHit, Definitions, Excerpt, Fit, Location, Options, Outline, Page,
-    Reading, ReferenceGroup, ReferenceHit, References, RelatedHit, Relation, SourceLine, SymbolHit, TextHit,
+    CallHit, Callers, Certainty, ContextHit, DefinitionHit, Definitions, Excerpt, Fit, Location, Options,
+    Outline, Page, Reading, ReferenceGroup, ReferenceHit, References, RelatedHit, Relation, SourceLine,
+    SymbolHit, TextHit,
 };
 pub use build::{Built, Progress};
+pub use context::FrameAt;
 pub use disk::{Disk, MAX_FILE_SIZE};
 pub use error::Error;
 pub use extract::extract;

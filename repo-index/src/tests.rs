@@ -869,3 +869,32 @@ fn odd_files_are_read_as_far_as_they_go() {
         assert_eq!(symbols_of(&index, name), [module], "{name}");
     }
 }
+
+#[test]
+fn around_a_crash_stands_what_made_its_values() {
+    let index = open(&Files::parse(
+        "== /p/a.py\nclass Cart:\n    def __init__(self):\n        self.rate = None\n    def total(self, n):\n        \
+         tax = tax_of(n)\n        return scale(tax * self.rate)\n\ndef tax_of(n):\n    return None\n\ndef scale(x):\n    \
+         return x\n\ndef unrelated(): pass\n\ndef main():\n    cart = Cart()\n    return cart.total(1)\n",
+    ));
+    let frame = |line| crate::FrameAt {
+        path: "/p/a.py".into(),
+        line,
+    };
+    let found = index.context(&[frame(6), frame(18)], Options::default()).unwrap();
+    let shown: Vec<String> = found
+        .items
+        .iter()
+        .map(|it| format!("{}: {}", it.symbol.name, it.why))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "Cart.total: the frame that crashed",
+            "scale: called at line 6",
+            "tax_of: gave a value of the statement at line 5",
+            "Cart.__init__: sets rate",
+            "main: a caller",
+        ]
+    );
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::CrashStatus;
-use repo_index::{Budget, Index, Options};
+use repo_index::{Budget, FrameAt, Index, Options};
 
 use super::cache::Surroundings;
 use crate::crash::describe;
@@ -19,6 +19,9 @@ pub(super) struct Around {
     /// The crash whose code it is, to be named again in the next call.
     pub(super) crash_id: Option<String>,
 }
+
+/// Frames farther out say little of a crash.
+const MOST_FRAMES: usize = 12;
 
 /// While the whole is being read in the background, an answer from what there is comes first.
 const LONGEST_BEFORE: Duration = Duration::from_millis(450);
@@ -55,6 +58,24 @@ impl Around {
             root,
             crash_id: crash_id.filter(|_| around.is_some()),
         })
+    }
+
+    /// Returns the frames of the crash, those below the scope first.
+    pub(super) fn frames(&self, cx: &Context<'_>) -> Result<Vec<FrameAt>, ToolError> {
+        let Some(crash_id) = &self.crash_id else {
+            return Err(ToolError::input(
+                "there is no paused crash",
+                "context is about a crash: list_crashes() shows which programs are paused",
+            ));
+        };
+        let report = describe(cx, crash_id, MOST_FRAMES)?;
+        let frames = report.below.iter().chain(&report.frames);
+        Ok(frames
+            .map(|frame| FrameAt {
+                path: PathBuf::from(&frame.location.file),
+                line: frame.location.line,
+            })
+            .collect())
     }
 
     /// Writes the argument that makes the next call mean the same code.

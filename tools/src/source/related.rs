@@ -1,6 +1,8 @@
 //! How `search_code` shows what belongs to a symbol: calls, classes, overrides, imports, meanings of a name.
 
-use repo_index::{CallHit, Callers, Certainty, DefinitionHit, Definitions, Page, RelatedHit, Relation};
+use repo_index::{
+    CallHit, Callers, Certainty, ContextHit, DefinitionHit, Definitions, Page, RelatedHit, Relation,
+};
 
 use super::search_code::{Counts, Found, counts, json, mark, place, symbol};
 use crate::text;
@@ -67,6 +69,16 @@ fn related(hit: &RelatedHit) -> String {
         place(&hit.location),
         text::clip(hit.text.trim(), 160)
     )
+}
+
+pub(super) fn of_context(page: &Page<ContextHit>) -> Found {
+    let line = |hit: &ContextHit| format!("{}  [{}]", symbol(&hit.symbol), hit.why);
+    Found {
+        lines: page.items.iter().map(line).collect(),
+        about: Vec::new(),
+        counts: counts(page),
+        json: json(page),
+    }
 }
 
 pub(super) fn of_definitions(found: &Definitions) -> Found {

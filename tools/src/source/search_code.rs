@@ -1,8 +1,8 @@
 //! `search_code`: where is it defined, used, or written?
 
 use repo_index::{
-    Certainty, DefinitionKind, Location, Options, Page, ReferenceGroup, ReferenceHit, References, SymbolHit,
-    TextHit, TextPattern,
+    Certainty, DefinitionKind, FrameAt, Location, Options, Page, ReferenceGroup, ReferenceHit, References,
+    SymbolHit, TextHit, TextPattern,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(crate) struct SearchCode;
 /// Search the project's code and the installed packages in the traceback. symbol: definitions by name or dotted end of
 /// name ("Order.total"). definition: what a name in a line means ("shop/cart.py:12 total"). references, callers, callees,
 /// hierarchy, overrides, writers (who sets an attribute), importers: of a symbol (~ = by type, ? = by name only).
-/// outline: of a file. text: lines with this text, any case. regex.
+/// outline: of a file. context: functions around a crash, any query. text: lines with this text, any case. regex.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -53,6 +53,7 @@ enum Kind {
     Writers,
     Importers,
     Outline,
+    Context,
 }
 
 impl TypedTool for SearchCode {
@@ -62,11 +63,17 @@ impl TypedTool for SearchCode {
     type Input = Input;
 
     fn run(cx: &Context<'_>, input: Input) -> Result<Answer, ToolError> {
+        let around = Around::find(cx, input.crash_id.as_deref())?;
+        let frames = match input.kind {
+            Some(Kind::Context) => around.frames(cx)?,
+            _ => Vec::new(),
+        };
         let search = Search {
+            frames,
             max_chars: text::budget(input.max_chars)?,
             limit: text::within("limit", input.limit, 1..=200, 30)?,
             kind: input.kind.unwrap_or(Kind::Symbol),
-            around: Around::find(cx, input.crash_id.as_deref())?,
+            around,
             input,
         };
         let found = search.ask(cx, search.limit)?;
@@ -84,6 +91,8 @@ struct Search {
     limit: usize,
     max_chars: usize,
     around: Around,
+    /// Of the crash whose context is asked for, innermost first.
+    frames: Vec<FrameAt>,
 }
 
 /// An answer of the index, one line a match.
@@ -138,6 +147,7 @@ impl Search {
                 Kind::Overrides => related::of_related(&index.overrides(query, options)?),
                 Kind::Importers => related::of_related(&index.importers(query, options)?),
                 Kind::Writers => of_references(&index.writers(query, options)?),
+                Kind::Context => related::of_context(&index.context(&self.frames, options)?),
                 Kind::Outline => of_symbols(&index.outline(query, options)?.page),
             })
         })
@@ -184,6 +194,7 @@ impl Search {
             Kind::Symbol | Kind::Definition | Kind::Outline => "definition",
             Kind::References | Kind::Writers => "use",
             Kind::Callers => "call",
+            Kind::Context => "function",
             Kind::Callees | Kind::Hierarchy | Kind::Overrides | Kind::Importers => "symbol",
             Kind::Text | Kind::Regex => "line",
         };
@@ -361,6 +372,28 @@ mod tests {
             "1 definition for \"Cart.total\" in ROOT\n\
              shop/cart.py:5-6 method shop.cart.Cart.total: def total(self):  # Sums up.",
         );
+    }
+
+    #[test]
+    fn calls_and_meanings_say_how_sure_they_are() {
+        check(
+            json!({"query": "Cart.total", "kind": "callers"}),
+            "1 call for \"Cart.total\" in ROOT\n\
+             meant: shop/cart.py:5-6 method shop.cart.Cart.total: def total(self):  # Sums up.\n  \
+             main.py:2: print(Cart().total())",
+        );
+        check(
+            json!({"query": "main.py:2 total", "kind": "definition"}),
+            "1 definition for \"main.py:2 total\" in ROOT\n  \
+             shop/cart.py:5-6 method shop.cart.Cart.total: def total(self):  # Sums up. (confirmed)",
+        );
+    }
+
+    #[test]
+    fn the_context_of_no_crash_says_what_it_needs() {
+        let (_folder, world) = shop();
+        let said = world.call("search_code", json!({"query": "x", "kind": "context"}));
+        assert!(said.starts_with("error: there is no paused crash"), "{said}");
     }
 
     #[test]
