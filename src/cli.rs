@@ -56,9 +56,38 @@ pub fn main() -> ExitCode {
             ExitCode::from(done.code)
         }
         Err(error) => {
-            print_error(&error);
+            if wants_json(&cli.command) {
+                print(&format!("{:#}", error.json()));
+            } else {
+                print_error(&error);
+            }
             ExitCode::from(error.exit_code())
         }
+    }
+}
+
+/// Whether the command was asked for JSON, which then an error is, too.
+fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::Crashes(args) => args.form.json,
+        Command::Show(args) => args.form.json,
+        Command::Frame(args) => args.form.json,
+        Command::Eval(args) => args.form.json,
+        Command::Search(args) => args.form.json,
+        Command::Read(args) => args.form.json,
+        Command::Check(args) => args.form.json,
+        Command::Resume(args) => args.form.json,
+        Command::Abort(args) => args.form.json,
+        Command::Index(args) => args.form.json,
+        Command::CheckCode(args) => args.form.json,
+        Command::Doctor(args) => args.form.json,
+        Command::Bench(args) => args.json(),
+        Command::Run(_)
+        | Command::Report(_)
+        | Command::Demo(_)
+        | Command::McpConfig(_)
+        | Command::Cache(_)
+        | Command::Serve(_) => false,
     }
 }
 

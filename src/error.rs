@@ -41,6 +41,11 @@ impl Error {
         }
     }
 
+    /// Returns it for programs.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::json!({ "error": self.to_string(), "hint": self.hint() })
+    }
+
     /// Returns what to do next.
     pub(crate) fn hint(&self) -> &str {
         match self {

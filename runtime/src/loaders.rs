@@ -15,9 +15,15 @@ def get_code(self, fullname, *, _load=load, _original=original):
     return _original(self, fullname) if code is None else code
 "#;
 
-/// Puts our question in front of `SourceLoader.get_code`.
+/// Puts our question in front of `SourceLoader.get_code`, and of that of zip files.
 pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
-    let loader = py.import("_frozen_importlib_external")?.getattr("SourceLoader")?;
+    let external = py.import("_frozen_importlib_external")?;
+    install_in(&external.getattr("SourceLoader")?)?;
+    install_in(&py.import("zipimport")?.getattr("zipimporter")?)
+}
+
+fn install_in(loader: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = loader.py();
     let namespace = PyDict::new(py);
     namespace.set_item("load", wrap_pyfunction!(load, py)?)?;
     namespace.set_item("original", loader.getattr("get_code")?)?;
@@ -28,8 +34,9 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
             .call1((GET_CODE, "<frozen importlib._bootstrap_external>", "exec"))?;
     builtins.getattr("exec")?.call1((code, &namespace))?;
     let get_code = namespace.get_item("get_code")?.expect("GET_CODE defines it");
-    get_code.setattr("__qualname__", "SourceLoader.get_code")?;
-    get_code.setattr("__module__", "importlib._bootstrap_external")?;
+    for name in ["__qualname__", "__module__", "__doc__"] {
+        get_code.setattr(name, loader.getattr("get_code")?.getattr(name)?)?;
+    }
     loader.setattr("get_code", get_code)
 }
 

@@ -33,6 +33,19 @@ enum Kind {
     Index(index::Args),
 }
 
+impl Args {
+    /// Whether the result is wanted as JSON.
+    pub(crate) fn json(&self) -> bool {
+        match &self.kind {
+            Kind::Crashes(args) => args.json,
+            Kind::Pause(args) => args.json,
+            Kind::Healcore(args) => args.json,
+            Kind::HealSpeed(args) => args.json,
+            Kind::Index(args) => args.json,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Done> {
     match &args.kind {
         Kind::Crashes(args) => crashes::run(args),

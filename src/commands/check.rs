@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     frame: usize,
     #[command(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {

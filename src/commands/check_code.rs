@@ -15,7 +15,7 @@ pub(crate) struct Args {
     /// The file of the code, `-` for standard input.
     file: PathBuf,
     #[command(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {

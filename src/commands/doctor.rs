@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PYTHON")]
     interpreters: Vec<OsString>,
     #[command(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 /// One thing that was looked at.

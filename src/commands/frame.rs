@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     max_chars: Option<usize>,
     #[command(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {

@@ -15,7 +15,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S")]
     wait: Option<u64>,
     #[command(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done> {

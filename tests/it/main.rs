@@ -14,6 +14,7 @@ mod decision;
 mod faults;
 mod guard;
 mod journal;
+mod kinds;
 mod limits;
 mod mcp;
 mod purity;

@@ -27,7 +27,7 @@ pub(super) enum Boundary {
 }
 
 /// Frames known by name: module, qualified name, what they do.
-const FRAMES: [(&str, &str, Boundary); 14] = [
+const FRAMES: [(&str, &str, Boundary); 15] = [
     (
         "threading",
         "Thread._bootstrap_inner",
@@ -47,6 +47,11 @@ const FRAMES: [(&str, &str, Boundary); 14] = [
         "unittest.case",
         "_Outcome.testPartExecutor",
         Boundary::Dies("the test runner"),
+    ),
+    (
+        "coverage.execfile",
+        "PyRunner.run",
+        Boundary::Dies("the end of the program"),
     ),
     (
         "textual.timer",

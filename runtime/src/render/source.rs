@@ -4,6 +4,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::ffi::CString;
+use std::path::Path;
 
 use super::statics;
 
@@ -12,7 +13,22 @@ const MAX_BYTES: u64 = 20_000_000;
 
 /// Returns the source of `file`, a code object's `co_filename`.
 pub(crate) fn source(py: Python<'_>, file: &str) -> Option<String> {
-    from_file(py, file).or_else(|| from_linecache(py, file))
+    from_file(py, file)
+        .or_else(|| from_linecache(py, file))
+        .or_else(|| from_zip(py, file))
+}
+
+/// A module in a zip file, which the importer of zip files reads.
+fn from_zip(py: Python<'_>, file: &str) -> Option<String> {
+    let archive = Path::new(file)
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.is_file())?;
+    let importer = statics::loaded(py, "zipimport", "zipimporter")?
+        .call1((archive.to_str()?,))
+        .ok()?;
+    let bytes: Vec<u8> = importer.call_method1("get_data", (file,)).ok()?.extract().ok()?;
+    decode(py, bytes)
 }
 
 fn from_linecache(py: Python<'_>, file: &str) -> Option<String> {

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     python_dir: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Done> {

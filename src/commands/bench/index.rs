@@ -19,7 +19,7 @@ pub(crate) struct Args {
     misses: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Done> {

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     jobs: Option<NonZeroUsize>,
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Done> {

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     rounds: u32,
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Done> {
