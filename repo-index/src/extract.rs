@@ -342,8 +342,7 @@ impl FileFacts {
     /// Brings everything into the order that lookups rely on.
     fn sort(&mut self) {
         self.sort_scopes();
-        let order = |one: &Definition| (one.range.start, one.name_at.offset);
-        debug_assert!(self.definitions.is_sorted_by_key(order));
+        self.sort_definitions();
         let module_names: FxHashSet<(u32, NameId)> = self
             .bindings
             .iter()
@@ -363,6 +362,33 @@ impl FileFacts {
         let mut sorted: Vec<u32> = (0..as_u32(self.names.len())).collect();
         sorted.sort_unstable_by_key(|idx| self.names.text(NameId(*idx)));
         self.names.sorted = sorted;
+    }
+
+    /// Definitions are found out of order in `a = b = value`, whose inner assignment is looked at first.
+    fn sort_definitions(&mut self) {
+        let key = |it: &Definition| (it.range.start, it.name_at.offset);
+        if self.definitions.is_sorted_by_key(key) {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.definitions.len()).collect();
+        order.sort_by_key(|idx| key(&self.definitions[*idx]));
+        let mut new_ids = vec![0_u32; order.len()];
+        for (new, old) in (0..).zip(&order) {
+            new_ids[*old] = new;
+        }
+        let mapped = |definition: u32| new_ids[definition as usize];
+        self.definitions = order.iter().map(|old| self.definitions[*old].clone()).collect();
+        for definition in &mut self.definitions {
+            definition.parent = definition.parent.map(mapped);
+        }
+        for scope in &mut self.scopes {
+            scope.definition = scope.definition.map(mapped);
+        }
+        for binding in &mut self.bindings {
+            if let BindingTarget::Definition(definition) = &mut binding.to {
+                *definition = mapped(*definition);
+            }
+        }
     }
 
     /// Scopes are found out of order where a value is looked at before its target.

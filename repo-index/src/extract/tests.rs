@@ -83,6 +83,15 @@ fn names_of_a_module_wherever_they_are_bound() {
 }
 
 #[test]
+fn targets_of_one_value_stand_in_the_order_of_the_source() {
+    check_definitions(
+        "class A:\n    a = b = c = lambda: 1\n    def f(self):\n        self.x = self.y = 1\nz = A\n",
+        "Class A 1-4\nClassAttribute A.a 2-2\nClassAttribute A.b 2-2\nClassAttribute A.c 2-2\nMethod A.f 3-4\n\
+         InstanceAttribute A.x 4-4\nInstanceAttribute A.y 4-4\nVariable z 5-5",
+    );
+}
+
+#[test]
 fn decorators_belong_to_the_definition() {
     check_definitions(
         "@app.route('/')\n@cache\nasync def view(x):\n    def inner():\n        pass\n",
