@@ -13,6 +13,7 @@ mod python;
 mod decision;
 mod faults;
 mod guard;
+mod interpret;
 mod journal;
 mod kinds;
 mod limits;

@@ -362,6 +362,11 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 "write it another way",
             ));
         }
+        if !matches!(member.kind, MemberKind::Constant | MemberKind::Exception)
+            && !self.facts.is_native_callable(&value)
+        {
+            self.vet_beneath(member)?;
+        }
         Ok(value)
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Interpreter<'a, 'py> {
     pub(super) plain_keys: HashMap<usize, (Bound<'py, PyAny>, usize)>,
     /// Calls of the program that are followed.
     pub(super) machine: Machine<'py>,
+    /// Listed modules all of whose code is the library's own.
+    pub(super) sound: Vec<healcore::tables::Module>,
     /// The line that runs.
     pub(super) line: u32,
 }
@@ -72,6 +74,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
             iterators: HashMap::default(),
             plain_keys: HashMap::default(),
             machine: Machine::default(),
+            sound: Vec::new(),
             line: 0,
         })
     }
@@ -95,6 +98,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         self.names.forget();
         self.facts.forget();
         self.plain_keys.clear();
+        self.sound.clear();
         self.forget_hashes();
     }
 

@@ -15,6 +15,7 @@ mod interpreter;
 mod items;
 mod iteration;
 mod journal;
+mod library;
 mod limits;
 mod machine;
 mod members;

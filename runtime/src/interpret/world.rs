@@ -300,8 +300,14 @@ impl World {
             return false;
         };
         let origin = origin.to_string_lossy();
-        let is_package = origin.contains("/site-packages/") || origin.contains("/dist-packages/");
-        origin == "built-in" || origin == "frozen" || (origin.starts_with(&self.stdlib) && !is_package)
+        origin == "built-in" || origin == "frozen" || self.is_library_path(&origin)
+    }
+
+    /// Whether a file of source is the standard library's, by the path that its code objects name.
+    pub(super) fn is_library_path(&self, path: &str) -> bool {
+        let is_package = path.contains("/site-packages/") || path.contains("/dist-packages/");
+        let is_made = path.starts_with("<frozen ") || path == "<string>";
+        is_made || (path.starts_with(&self.stdlib) && !is_package)
     }
 
     /// Imports a module of the standard library; one that the program put in its place gives nothing.
