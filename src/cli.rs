@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, frame, index, mcp_config, read,
+    abort, bench, cache, check, check_code, crashes, demo, doctor, eval, explain, frame, index, mcp_config,
+    read,
     report, resume, run, search, serve, show,
 };
 use crate::error::Result;
@@ -39,6 +40,7 @@ enum Command {
     Abort(abort::Args),
     Report(report::Args),
     CheckCode(check_code::Args),
+    Explain(explain::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     McpConfig(mcp_config::Args),
@@ -106,6 +108,7 @@ fn dispatch(command: &Command) -> Result<Done> {
         Command::Abort(args) => abort::run(args),
         Command::Report(args) => report::run(args),
         Command::CheckCode(args) => check_code::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::McpConfig(args) => mcp_config::run(args),

@@ -12,6 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Result};
 use crate::folders::cannot;
+use crate::own_tools;
 
 /// What a project says about healmcp.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,32 +25,35 @@ pub(crate) struct Config {
     pub(crate) repeat_limit: Option<u32>,
     /// `unhandled-in` and `handled-in`: what functions do with the exceptions that they catch.
     pub(crate) boundaries: Vec<Boundary>,
+    /// `toolkit` of `[tool.healmcp.heal]`: functions that healing code may call, each as `package.module:function`.
+    pub(crate) toolkit: Vec<String>,
     /// `[tool.healmcp.guard]`; `{}` when there is none.
     pub(crate) guard: Value,
 }
 
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "include",
     "timeout",
     "repeat-limit",
     "unhandled-in",
     "handled-in",
     "guard",
+    "heal",
 ];
 
 /// Reads the configuration of the project at `root`; without a `pyproject.toml` it is empty.
 pub(crate) fn read(root: &Path) -> Result<Config> {
     let path = root.join("pyproject.toml");
     match fs::read_to_string(&path) {
-        Ok(text) => parse(&text, &path.display().to_string()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => parse("", "pyproject.toml"),
+        Ok(text) => parse(&text, &path.display().to_string(), Some(root)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => parse("", "pyproject.toml", None),
         Err(error) => Err(cannot("read", &path, &error)),
     }
 }
 
-/// Parses the text of a `pyproject.toml` that errors call `file`.
-pub(crate) fn parse(text: &str, file: &str) -> Result<Config> {
-    let source = Source { text, file };
+/// Parses the text of a `pyproject.toml` that errors call `file`; names are resolved in the project at `root`.
+pub(crate) fn parse(text: &str, file: &str, root: Option<&Path>) -> Result<Config> {
+    let source = Source { root, text, file };
     let document = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         source.error(
@@ -85,6 +89,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Config> {
                 .extend(source.boundaries(value, "unhandled-in")?),
             "handled-in" => config.boundaries.extend(source.boundaries(value, "handled-in")?),
             "guard" => config.guard = source.guard(value)?,
+            "heal" => config.toolkit = source.heal(value)?,
             unknown => return Err(source.unknown_key(key.span().start, unknown, "[tool.healmcp]", &KEYS)),
         }
     }
@@ -104,6 +109,7 @@ fn is_pattern(text: &str) -> bool {
 
 /// The text that is being read, for the lines of errors.
 struct Source<'a> {
+    root: Option<&'a Path>,
     text: &'a str,
     file: &'a str,
 }
@@ -116,6 +122,64 @@ impl Source<'_> {
             .iter()
             .map(|item| item.get_ref().as_str().map(str::to_owned).ok_or_else(wrong))
             .collect()
+    }
+
+    /// `[tool.healmcp.heal]`, whose one key is `toolkit`.
+    fn heal(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>> {
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(self.wrong_type(value, "[tool.healmcp.heal]", "a table"));
+        };
+        let mut toolkit = Vec::new();
+        for (key, value) in table {
+            if key.get_ref() != "toolkit" {
+                let offset = key.span().start;
+                return Err(self.unknown_key(offset, key.get_ref(), "[tool.healmcp.heal]", &["toolkit"]));
+            }
+            let wanted = "a list of functions, such as [\"shop.tools:repair\"]";
+            let Some(items) = value.get_ref().as_array() else {
+                return Err(self.wrong_type(value, "toolkit", wanted));
+            };
+            for item in items {
+                let Some(name) = item.get_ref().as_str() else {
+                    return Err(self.wrong_type(item, "toolkit", wanted));
+                };
+                toolkit.push(self.tool(item, name)?);
+            }
+        }
+        Ok(toolkit)
+    }
+
+    fn tool(&self, item: &Spanned<DeValue<'_>>, name: &str) -> Result<String> {
+        let offset = item.span().start;
+        let is_path = |path: &str| {
+            let mut parts = path.split('.');
+            parts.all(|part| {
+                part.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
+                    && part
+                        .chars()
+                        .all(|letter| letter.is_alphanumeric() || letter == '_')
+            })
+        };
+        let Some((_, function)) = name
+            .split_once(':')
+            .filter(|(module, function)| is_path(module) && is_path(function))
+        else {
+            let message = format!("`{name}` in `toolkit` names no function");
+            return Err(self.error(
+                offset,
+                &message,
+                "write package.module:function, such as shop.tools:repair",
+            ));
+        };
+        let last = function.rsplit('.').next().unwrap_or(function);
+        if healcore::toolkit::Tool::from_name(last).is_some() {
+            let message = format!("the toolkit has a `{last}` of its own");
+            return Err(self.error(offset, &message, "give the function of the program another name"));
+        }
+        match own_tools::fault(self.root, name) {
+            None => Ok(name.to_owned()),
+            Some(fault) => Err(self.error(offset, &fault.message, &fault.help)),
+        }
     }
 
     fn seconds(&self, value: &Spanned<DeValue<'_>>) -> Result<u64> {
@@ -282,7 +346,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &str) {
-        let said = match parse(text, "pyproject.toml") {
+        let said = match parse(text, "pyproject.toml", None) {
             Ok(config) => format!("{:?} {:?} {}", config.include, config.timeout_s, config.guard),
             Err(error) => format!("{error} ({})", error.hint()),
         };
@@ -309,11 +373,11 @@ mod tests {
         check(
             "[project]\nname = 'x'\n\n[tool.healmcp]\nincludes = []\n",
             "pyproject.toml:5: unknown key `includes` in [tool.healmcp] \
-             (did you mean `include`? the keys are include, timeout, repeat-limit, unhandled-in, handled-in, guard)",
+             (did you mean `include`? the keys are include, timeout, repeat-limit, unhandled-in, handled-in, guard, heal)",
         );
         check(
             "[tool.healmcp]\nzz = 1\n",
-            "pyproject.toml:2: unknown key `zz` in [tool.healmcp] (the keys are include, timeout, repeat-limit, unhandled-in, handled-in, guard)",
+            "pyproject.toml:2: unknown key `zz` in [tool.healmcp] (the keys are include, timeout, repeat-limit, unhandled-in, handled-in, guard, heal)",
         );
     }
 
@@ -357,7 +421,7 @@ mod tests {
     #[test]
     fn boundaries_are_modules_and_functions() {
         let text = "[tool.healmcp]\nunhandled-in = ['shop.worker:Worker.run', 'jobs.*:*']\nhandled-in = ['web:app.<locals>.call']\n";
-        let said: Vec<String> = parse(text, "pyproject.toml")
+        let said: Vec<String> = parse(text, "pyproject.toml", None)
             .unwrap()
             .boundaries
             .iter()
@@ -388,8 +452,29 @@ mod tests {
     }
 
     #[test]
+    fn a_toolkit_names_functions() {
+        let heal = |toolkit: &str| format!("[tool.healmcp.heal]\ntoolkit = {toolkit}\n");
+        let config = parse(&heal("['shop.tools:Desk.repair']"), "pyproject.toml", None).unwrap();
+        assert_eq!(config.toolkit, ["shop.tools:Desk.repair"]);
+        check(
+            &heal("['shop.tools.repair']"),
+            "pyproject.toml:2: `shop.tools.repair` in `toolkit` names no function \
+             (write package.module:function, such as shop.tools:repair)",
+        );
+        check(
+            &heal("['shop.tools:clamp']"),
+            "pyproject.toml:2: the toolkit has a `clamp` of its own (give the function of the program another name)",
+        );
+        check(
+            "[tool.healmcp.heal]\ntoolkits = []\n",
+            "pyproject.toml:2: unknown key `toolkits` in [tool.healmcp.heal] \
+             (did you mean `toolkit`? the keys are toolkit)",
+        );
+    }
+
+    #[test]
     fn broken_toml_has_a_line() {
-        let error = parse("[tool]\nx = \n", "pyproject.toml").unwrap_err();
+        let error = parse("[tool]\nx = \n", "pyproject.toml", None).unwrap_err();
         assert!(error.to_string().starts_with("pyproject.toml:2: "), "{error}");
     }
 }

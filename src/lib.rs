@@ -11,5 +11,6 @@ mod folders;
 mod launch;
 mod machine;
 mod mcp;
+mod own_tools;
 mod render;
 mod report;

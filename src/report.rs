@@ -91,9 +91,19 @@ fn tell(story: &mut Story, event: &Value) {
                     format!("\n  - `{place}`: `{old}` -> `{new}`")
                 })
                 .collect();
-            story
-                .steps
-                .push(format!("applied; {}{changes}", text(&event["effect"])));
+            let behaviours = event["behaviours"]
+                .as_array()
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            let behaviours: Vec<String> = behaviours.iter().map(text).collect();
+            let behaviours = match behaviours.join(", ") {
+                none if none.is_empty() => none,
+                names => format!(" (behaviours: {names})"),
+            };
+            story.steps.push(format!(
+                "applied; {}{behaviours}{changes}",
+                text(&event["effect"])
+            ));
             story.ended = "the program went on".to_owned();
         }
         Some("abort") => story.ended = format!("let go: {}", text(&event["reason"])),
@@ -170,7 +180,7 @@ mod tests {
 
     const CRASH: &str = r#"{"at":1.0,"pid":7,"event":"crash","crash":{"crash_id":"c-1","exception_type":"KeyError","message":"'x'","location":{"file":"/p/a.py","line":3,"function":"f"},"pid":7},"decision":"nothing handles it"}"#;
     const CHECK: &str = r#"{"event":"check","crash_id":"c-1","proposal":{"code":"d['x'] = 1","then":"retry"},"check":{"verdict":{"verdict":"allow","reason":"nothing protected is reached"}}}"#;
-    const RESUME: &str = r#"{"event":"resume","crash_id":"c-1","proposal":{"then":"retry"},"changes":[{"place":"d['x']","old":"<unset>","new":"1"}],"effect":"runs line 3 again"}"#;
+    const RESUME: &str = r#"{"event":"resume","crash_id":"c-1","proposal":{"then":"retry"},"changes":[{"place":"d['x']","old":"<unset>","new":"1"}],"effect":"runs line 3 again","behaviours":["fill-container"]}"#;
 
     fn check(lines: &[&str], expected: &[&str]) {
         let page = markdown(&lines.join("\n"));
@@ -188,6 +198,7 @@ mod tests {
                 "KeyError `'x'`",
                 "d['x'] = 1",
                 "`d['x']`: `<unset>` -> `1`",
+                "runs line 3 again (behaviours: fill-container)",
                 "still at /p/a.py:3",
                 "The program went on.",
             ],

@@ -1,6 +1,7 @@
 //! HealCore: the subset of Python that healing code is written in, its checker and its typed tree.
 
 pub mod tables;
+pub mod toolkit;
 pub mod tree;
 
 mod check;
@@ -18,8 +19,8 @@ mod visit;
 
 pub use check::{check, check_expression};
 pub use options::{FrameName, Limits, Options, ProgramCalls, PythonMinor};
-pub use pages::explain;
-pub use rules::{Rule, rules};
+pub use pages::{explain, topic, topics};
+pub use rules::{Rule, rules, running};
 pub use violation::Violation;
 
 /// What a check gives: the tree where nothing was found, and all that was found.

@@ -1,6 +1,6 @@
 //! What the caller settles before a check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tables::{Member, Module};
 
@@ -13,6 +13,8 @@ pub struct Options {
     pub program_calls: ProgramCalls,
     /// The names that the frame holds already; may be empty.
     pub names: BTreeMap<String, FrameName>,
+    /// The functions that the program's developers added to the toolkit.
+    pub toolkit: BTreeSet<String>,
     /// How large a heal may be.
     pub limits: Limits,
     /// The Python of the program.

@@ -11,6 +11,7 @@ const PAGES: &[&str] = &[
     include_str!("../specs/calls.md"),
     include_str!("../specs/strings.md"),
     include_str!("../specs/limits.md"),
+    include_str!("../specs/running.md"),
 ];
 
 /// Returns the section of the pages that explains a rule.
@@ -27,6 +28,29 @@ pub fn explain(rule: &str) -> Option<&'static str> {
         let end = section[1..].find("\n## ").map_or(section.len(), |end| end + 1);
         Some(section[..end].trim_end())
     })
+}
+
+/// The pages that are not about rules, by the word that asks for them.
+const TOPICS: &[(&str, &str)] = &[
+    ("behaviours", include_str!("../specs/behaviours.md")),
+    ("toolkit", include_str!("../specs/toolkit.md")),
+];
+
+/// Returns the words that [`topic`] knows.
+pub fn topics() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|(name, _)| *name)
+}
+
+/// Returns the page of a topic.
+///
+/// ```
+/// assert!(healcore::topic("toolkit").is_some_and(|page| page.starts_with("# The toolkit")));
+/// ```
+pub fn topic(name: &str) -> Option<&'static str> {
+    TOPICS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, page)| *page)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(crate) mod loops;
 pub(crate) mod names;
 pub(crate) mod numbers;
 pub(crate) mod regex;
+pub mod running;
 pub(crate) mod size;
 pub(crate) mod statements;
 pub(crate) mod text;
@@ -28,7 +29,7 @@ pub struct Rule {
 
 /// Returns all rules, by id.
 pub fn rules() -> Vec<&'static Rule> {
-    let groups: [&[Rule]; 12] = [
+    let groups: [&[Rule]; 13] = [
         attributes::RULES,
         names::RULES,
         imports::RULES,
@@ -41,6 +42,7 @@ pub fn rules() -> Vec<&'static Rule> {
         loops::RULES,
         formats::RULES,
         regex::RULES,
+        running::RULES,
     ];
     let mut rules: Vec<_> = groups.into_iter().flatten().collect();
     rules.sort_by_key(|rule| rule.id);

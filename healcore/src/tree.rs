@@ -4,6 +4,7 @@
 //! Lines and columns are 1-based, columns count characters; `start..end` are byte offsets into the source.
 
 use crate::tables::{Builtin, BuiltinType, ExceptionName, Member, MethodName, Module};
+use crate::toolkit::Tool;
 
 /// Where a node stands in the source of the heal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -563,6 +564,8 @@ pub enum Callee {
         /// The method.
         method: MethodName,
     },
+    /// A function of the toolkit: `heal.clamp(…)`.
+    Toolkit(Tool),
     /// A function or method of the program; only with `ProgramCalls::Allow`. Whether it may run is decided when it runs.
     Program(Path),
 }

@@ -3,6 +3,8 @@
 //! `python` is checked by itself; `python escapes` has `\u{…}` for characters that a page cannot show;
 //! `python program-calls` allows calls of the program; `python cpython` is run by CPython, which must agree. What a page
 //! shows as accepted is Python to CPython, too: it compiles where a heal runs, in a loop of a function.
+//! `python running` is stopped only while it runs, in the program of the page's `python crashing`: the end-to-end tests
+//! run it, here the checker must let it pass. `python reading` is the same for expressions.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -84,7 +86,18 @@ fn the_pages_say_what_the_checker_does() {
             "python" => (block.code.clone(), ProgramCalls::Refuse),
             "python escapes" => (unescape(&block.code), ProgramCalls::Refuse),
             "python program-calls" => (block.code.clone(), ProgramCalls::Allow),
-            "python cpython" => continue,
+            "python running" => {
+                let options = Options {
+                    program_calls: ProgramCalls::Allow,
+                    ..Options::default()
+                };
+                let violations = check(&block.code, &options).violations;
+                if !violations.is_empty() {
+                    wrong.push(format!("{}:{}\n{violations:#?}", block.page, block.line));
+                }
+                continue;
+            }
+            "python cpython" | "python crashing" | "python reading" | "toml" => continue,
             info => panic!("{}:{}: unknown kind of block `{info}`", block.page, block.line),
         };
         let checked = check(

@@ -105,6 +105,7 @@ fn callees_are_classified() {
                 reference.attributes
             ),
             Callee::Method { method, .. } => format!("method {}", method.name()),
+            Callee::Toolkit(tool) => format!("toolkit {}", tool.name()),
             Callee::Program(path) => format!("program {} {:?}", path.root, path.attributes),
         },
         kind => panic!("{kind:?}"),

@@ -2,6 +2,7 @@
 //!
 //! Text and settings in, values out: nothing here knows Python's objects, the disk or the wire.
 
+mod behaviour;
 mod denial;
 mod names;
 mod policy;
@@ -10,6 +11,7 @@ mod read;
 mod reasons;
 mod verdict;
 
+pub use behaviour::Behaviour;
 pub use denial::Denial;
 pub use names::{NameError, Pattern};
 pub use policy::{OnUnconfirmed, Policy, Protected, Target, Trusted};

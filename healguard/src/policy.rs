@@ -1,5 +1,6 @@
 //! The policy of a program: what is protected, what is trusted, and who decides in doubt.
 
+use crate::behaviour::Behaviour;
 use crate::names::Pattern;
 use crate::presets::Preset;
 use crate::read::{self, PolicyError};
@@ -17,6 +18,8 @@ pub struct Policy {
     pub trusted: Vec<Trusted>,
     /// Functions without side effects, native or of other packages.
     pub pure: Vec<Trusted>,
+    /// What heals may do; `None` where nothing is said, so that they may do anything.
+    pub allow_behaviours: Option<Vec<Behaviour>>,
 }
 
 /// What becomes of a heal that is not confirmed to be harmless.
@@ -83,6 +86,15 @@ impl Policy {
             Target::Attribute(pattern) => pattern.matches(module, &name),
             Target::Operation(_) | Target::Context(_) => false,
         })
+    }
+
+    /// Returns what of `behaviours` heals may not do.
+    pub fn refused(&self, behaviours: &[Behaviour]) -> Vec<Behaviour> {
+        let Some(allowed) = &self.allow_behaviours else {
+            return Vec::new();
+        };
+        let refused = behaviours.iter().filter(|behaviour| !allowed.contains(behaviour));
+        refused.copied().collect()
     }
 
     /// Returns whether nothing is protected, so that no gate is needed.

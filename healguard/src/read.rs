@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::behaviour::Behaviour;
 use crate::names::{self, Pattern};
 use crate::policy::{OnUnconfirmed, Policy, Protected, Target, Trusted};
 use crate::presets::Preset;
@@ -47,7 +48,14 @@ impl fmt::Display for Problem {
     }
 }
 
-const TABLE_KEYS: &[&str] = &["on-unconfirmed", "presets", "protected", "trusted", "pure"];
+const TABLE_KEYS: &[&str] = &[
+    "on-unconfirmed",
+    "presets",
+    "protected",
+    "trusted",
+    "pure",
+    "allow-behaviours",
+];
 const PROTECTED_KEYS: &[&str] = &["op", "attribute", "context", "args", "label", "control"];
 const TRUSTED_KEYS: &[&str] = &["op"];
 
@@ -73,6 +81,7 @@ pub(crate) fn policy(table: &Value) -> Result<Policy, PolicyError> {
             }
             "trusted" => policy.trusted = reader.trusted("trusted", value),
             "pure" => policy.pure = reader.trusted("pure", value),
+            "allow-behaviours" => policy.allow_behaviours = Some(reader.behaviours(value)),
             unknown => reader.unknown_key("", unknown, TABLE_KEYS),
         }
     }
@@ -151,6 +160,25 @@ impl Reader {
             }
         }
         presets
+    }
+
+    fn behaviours(&mut self, value: &Value) -> Vec<Behaviour> {
+        let words = Behaviour::ALL.map(Behaviour::as_str);
+        let mut behaviours = Vec::new();
+        for (path, word) in self.texts("allow-behaviours", value) {
+            match Behaviour::parse(&word) {
+                Some(behaviour) if behaviours.contains(&behaviour) => {
+                    self.report(&path, format!("`{word}` stands twice"), "remove one of them");
+                }
+                Some(behaviour) => behaviours.push(behaviour),
+                None => self.report(
+                    &path,
+                    format!("unknown behaviour `{word}`"),
+                    nearest(&word, &words),
+                ),
+            }
+        }
+        behaviours
     }
 
     fn protected(&mut self, path: &str, entry: &Value) -> Option<Protected> {
@@ -346,6 +374,8 @@ fn nearest(word: &str, known: &[&str]) -> String {
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::behaviour::Behaviour;
+
     use crate::policy::{OnUnconfirmed, Policy};
 
     fn check(table: Value, expect: &[&str]) {
@@ -443,5 +473,21 @@ mod tests {
                 "protected[1].args: no argument is named | leave `args` out to protect all of them",
             ],
         );
+    }
+
+    #[test]
+    fn behaviours_are_words_of_the_list() {
+        check(
+            json!({"allow-behaviours": ["change-value", "fill-containers", "change-value"]}),
+            &[
+                "allow-behaviours[1]: unknown behaviour `fill-containers` | did you mean `fill-container`?",
+                "allow-behaviours[2]: `change-value` stands twice | remove one of them",
+            ],
+        );
+        let policy =
+            Policy::from_json(&json!({"allow-behaviours": ["change-value"]})).expect("a valid policy");
+        let both = [Behaviour::ChangeValue, Behaviour::Import];
+        assert_eq!(policy.refused(&both), [Behaviour::Import]);
+        assert_eq!(Policy::default().refused(&both), []);
     }
 }

@@ -29,6 +29,8 @@ pub enum ReasonId {
     ProtectedAttributeWritten,
     /// HG203.
     InsideProtectedContext,
+    /// HG204.
+    BehaviourNotAllowed,
     /// HG301.
     HealedValueReaches,
     /// HG303.
@@ -68,6 +70,13 @@ pub const REASONS: &[Reason] = &[
         may_be_approved: true,
     },
     Reason {
+        id: ReasonId::BehaviourNotAllowed,
+        name: "behaviour-not-allowed",
+        message: "the heal does what the program's configuration does not let heals do",
+        help: "heal in one of the ways that `allow-behaviours` of [tool.healmcp.guard] names",
+        may_be_approved: false,
+    },
+    Reason {
         id: ReasonId::HealedValueReaches,
         name: "healed-value-reaches",
         message: "a value that the heal wrote reaches a protected operation",
@@ -98,6 +107,7 @@ impl ReasonId {
             Self::ProtectedCallInHeal => "HG201",
             Self::ProtectedAttributeWritten => "HG202",
             Self::InsideProtectedContext => "HG203",
+            Self::BehaviourNotAllowed => "HG204",
             Self::HealedValueReaches => "HG301",
             Self::ProtectedCallSkipped => "HG303",
             Self::HealedNameReaches => "HG304",
@@ -114,6 +124,24 @@ impl ReasonId {
 }
 
 impl Reason {
+    /// Returns the page that explains it.
+    pub fn page(&self) -> String {
+        let approval = if self.may_be_approved {
+            "A person may approve it where `on-unconfirmed` is `ask`."
+        } else {
+            "Nobody can approve it."
+        };
+        let (first, rest) = self.message.split_at(1);
+        let (help, rest_of_help) = self.help.split_at(1);
+        format!(
+            "## {} {}\n\n{}{rest}. {approval}\n\nInstead: {}{rest_of_help}.",
+            self.id.as_str(),
+            self.name,
+            first.to_uppercase(),
+            help.to_lowercase(),
+        )
+    }
+
     /// Returns what becomes of a heal for this reason, where the policy says `on_unconfirmed`.
     pub fn verdict(&self, on_unconfirmed: OnUnconfirmed) -> VerdictKind {
         match (self.may_be_approved, on_unconfirmed) {
@@ -134,6 +162,7 @@ mod tests {
             ReasonId::ProtectedCallInHeal,
             ReasonId::ProtectedAttributeWritten,
             ReasonId::InsideProtectedContext,
+            ReasonId::BehaviourNotAllowed,
             ReasonId::HealedValueReaches,
             ReasonId::ProtectedCallSkipped,
             ReasonId::HealedNameReaches,

@@ -1,6 +1,7 @@
 //! Verdicts: may a heal run, and why not.
 
-use crate::policy::{OnUnconfirmed, Protected};
+use crate::behaviour::Behaviour;
+use crate::policy::{OnUnconfirmed, Policy, Protected};
 use crate::reasons::ReasonId;
 
 /// May a heal run?
@@ -70,6 +71,32 @@ impl Verdict {
             checked_until: "the protected operation".to_owned(),
         }
     }
+
+    /// Returns the denial of a heal that does what `policy` does not allow; nothing where it allows it all.
+    pub fn on_behaviours(behaviours: &[Behaviour], policy: &Policy) -> Option<Self> {
+        let refused = policy.refused(behaviours);
+        if refused.is_empty() {
+            return None;
+        }
+        let words = ReasonId::BehaviourNotAllowed.reason();
+        let list = |behaviours: &[Behaviour]| {
+            let names: Vec<&str> = behaviours.iter().map(|behaviour| behaviour.as_str()).collect();
+            names.join(", ")
+        };
+        let allowed = match policy.allow_behaviours.as_deref() {
+            None | Some([]) => "none".to_owned(),
+            Some(allowed) => list(allowed),
+        };
+        Some(Self {
+            kind: words.verdict(policy.on_unconfirmed),
+            stage: "guard",
+            rule: ReasonId::BehaviourNotAllowed.as_str(),
+            reason: format!("{}: {} (allowed: {allowed})", words.message, list(&refused)),
+            sink: None,
+            policy: policy.on_unconfirmed.as_str(),
+            checked_until: "the heal's own behaviours".to_owned(),
+        })
+    }
 }
 
 pub(crate) fn sink_of(protected: &Protected) -> String {
@@ -85,8 +112,23 @@ mod tests {
     use serde_json::json;
 
     use super::{Verdict, VerdictKind};
+    use crate::behaviour::Behaviour;
     use crate::policy::Policy;
     use crate::reasons::ReasonId;
+
+    #[test]
+    fn a_behaviour_that_is_not_allowed_is_denied_by_name() {
+        let policy =
+            Policy::from_json(&json!({"allow-behaviours": ["change-value"]})).expect("a valid policy");
+        assert_eq!(Verdict::on_behaviours(&[Behaviour::ChangeValue], &policy), None);
+        let both = [Behaviour::ChangeValue, Behaviour::SkipStatement];
+        let verdict = Verdict::on_behaviours(&both, &policy).expect("a denial");
+        assert_eq!((verdict.kind, verdict.rule), (VerdictKind::Deny, "HG204"));
+        assert_eq!(
+            verdict.reason,
+            "the heal does what the program's configuration does not let heals do: skip-statement (allowed: change-value)"
+        );
+    }
 
     fn check(on_unconfirmed: &str, reason: ReasonId, expect: VerdictKind, sentence: &str) {
         let policy = Policy::from_json(&json!({

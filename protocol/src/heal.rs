@@ -73,6 +73,9 @@ pub struct Check {
     pub printed: String,
     /// Where it would go on, in words.
     pub effect: String,
+    /// What kinds of things it does, such as `change-value`: see `healmcp explain behaviours`.
+    #[serde(default)]
+    pub behaviours: Vec<String>,
     /// Things worth knowing that do not forbid it.
     pub notes: Vec<String>,
     /// Seconds for which `heal_id` is good.
@@ -166,6 +169,9 @@ pub struct HealOutcome {
     pub resumed_at: Option<Location>,
     /// In words: what was skipped, what was changed, what happened since.
     pub evidence: String,
+    /// What kinds of things the heal did, such as `change-value`.
+    #[serde(default)]
+    pub behaviours: Vec<String>,
     /// The next pause of this process, when there is one.
     pub next_crash: Option<CrashSummary>,
 }

@@ -29,6 +29,9 @@ pub struct Settings {
     pub boundaries: Vec<Boundary>,
     /// The `[tool.healmcp.guard]` table, already validated by the command.
     pub guard: serde_json::Value,
+    /// Functions of the program that healing code may call, each as `package.module:function`.
+    #[serde(default)]
+    pub toolkit: Vec<String>,
     /// The command as the user gave it.
     pub command: Vec<String>,
     /// A file to which each decision to pause is appended instead of pausing: shows that deciding changes nothing.

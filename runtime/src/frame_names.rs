@@ -1,7 +1,7 @@
 //! What the names of a frame mean to the checker of HealCore: listed modules and members keep their meaning under
 //! whatever name the program gave them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use healcore::tables::{MODULES, Member, Module};
 use healcore::{FrameName, Options, ProgramCalls};
@@ -18,9 +18,17 @@ pub(crate) fn options(frame: &Bound<'_, PyAny>) -> PyResult<Options> {
         // The interpreter and the guard decide, so that a protected operation is called one.
         program_calls: ProgramCalls::Allow,
         names: names(frame)?,
+        toolkit: own_tools(),
         python_minor: healcore::PythonMinor(minor_version(frame.py())),
         ..Options::default()
     })
+}
+
+/// The functions that the program's developers added to the toolkit, by their last names.
+fn own_tools() -> BTreeSet<String> {
+    let toolkit = crate::state::toolkit();
+    let names = toolkit.iter().filter_map(|entry| entry.rsplit([':', '.']).next());
+    names.map(str::to_owned).collect()
 }
 
 fn names(frame: &Bound<'_, PyAny>) -> PyResult<BTreeMap<String, FrameName>> {

@@ -16,7 +16,7 @@ use crate::frames::{self, minor_version};
 use crate::heal::{converted, policy};
 use crate::interpret::{CallPolicy, Decision, Run};
 use crate::layout::UnstartedFrame;
-use crate::{evaluation, monitoring};
+use crate::{evaluation, monitoring, state};
 
 pyo3::create_exception!(
     healmcp_runtime,
@@ -85,6 +85,39 @@ impl CallPolicy for Calls {
         decide_call(policy(), callable, path)
     }
 
+    fn own_tool<'py>(&self, py: Python<'py>, name: &str) -> Option<Result<Bound<'py, PyAny>, String>> {
+        let toolkit = state::toolkit();
+        let (entry, module, function) = toolkit.iter().find_map(|entry| {
+            let (module, function) = entry.split_once(':')?;
+            let own_name = function.rsplit('.').next()?;
+            (own_name == name).then_some((entry, module, function))
+        })?;
+        let found = py
+            .import("sys")
+            .and_then(|sys| sys.getattr("modules"))
+            .and_then(|modules| modules.get_item(module));
+        let Ok(mut found) = found else {
+            return Some(Err(format!(
+                "`{entry}` of the toolkit is not there: the program has not imported {module}"
+            )));
+        };
+        for part in function.split('.') {
+            let namespace = match found.cast::<PyType>() {
+                Ok(class) => own_attribute(class, part),
+                Err(_) => {
+                    crate::render::instance_dict(&found).and_then(|own| own.get_item(part).ok().flatten())
+                }
+            };
+            let Some(inner) = namespace else {
+                return Some(Err(format!(
+                    "`{entry}` of the toolkit is not there: {module} has no {function}"
+                )));
+            };
+            found = inner;
+        }
+        Some(Ok(found))
+    }
+
     fn in_scope(&self, object: &Bound<'_, PyAny>) -> bool {
         let module = object
             .getattr("__module__")
@@ -123,6 +156,10 @@ pub(crate) fn decide_call(policy: &Policy, callable: &Bound<'_, PyAny>, path: &s
         return Decision::refuse_program_call(path);
     }
     // What the configuration calls `pure` is taken at its word.
+    let is_tool = name.as_ref().is_some_and(|(module, qualified_name)| {
+        let name = format!("{module}:{qualified_name}");
+        state::toolkit().contains(&name)
+    });
     let is_pure = name.is_some_and(|(module, qualified_name)| {
         policy
             .pure
@@ -131,6 +168,8 @@ pub(crate) fn decide_call(policy: &Policy, callable: &Bound<'_, PyAny>, path: &s
     });
     if is_pure || is_marked(&function, "__healmcp_safe__") {
         Decision::Allow
+    } else if is_tool || is_marked(&function, "__healmcp_toolkit__") {
+        Decision::Once
     } else {
         Decision::Prove
     }

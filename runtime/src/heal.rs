@@ -3,11 +3,11 @@
 //! A check runs the healing code over the live objects and takes everything back; a resume runs it again and keeps
 //! what it wrote. Between the two nothing of the heal is in the program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use healcore::tree::{Program, Stmt, StmtKind};
-use healguard::Policy;
+use healguard::{Behaviour, Policy};
 use protocol::{
     ActionOffer, Check, Failure, FailureKind, HealProposal, HealRecord, Location, Refusal, ResumeAction,
     StateChange, Verdict, VerdictKind,
@@ -17,13 +17,14 @@ use serde_json::json;
 
 use crate::frame_names;
 use crate::gate::{self, Written};
-use crate::interpret::{self, Flow, HealError};
+use crate::interpret::{self, Flow, HealError, Purpose, Run};
 use crate::journal::{self, Healed};
 use crate::passing::Site;
 use crate::plan::{Plan, Route};
 use crate::raise_new::{self, Making};
 use crate::render::{self, FrameAt, Secrets};
 use crate::resume::Action;
+use crate::saved;
 use crate::{repeats, state};
 
 /// How long a checked heal can be resumed.
@@ -51,6 +52,8 @@ pub(crate) struct Resumption {
     pub(crate) location: Option<Location>,
     /// What was done, in words.
     pub(crate) evidence: String,
+    /// What kinds of things were done.
+    pub(crate) behaviours: Vec<String>,
 }
 
 /// A frame in which healing code can run.
@@ -172,12 +175,7 @@ impl<'py> Healer<'py> {
                 });
             }
         };
-        let run = match interpret::run(
-            &program,
-            &target.frame,
-            &gate::Calls,
-            &interpret::Limits::default(),
-        ) {
+        let run = match interpret::run(&program, &target.frame, &gate::Calls, Purpose::Rehearsal) {
             Ok(run) => run,
             Err(error) => {
                 let rule = error.rule().unwrap_or_default().to_owned();
@@ -195,7 +193,14 @@ impl<'py> Healer<'py> {
         let printed = secrets.mask(run.printed());
         let written = gate::written(&run);
         let temporary = run.temporary_names();
-        let route = target.route(proposal, making, &run.flow);
+        let horizon = run.horizon().cloned();
+        let route = match (&horizon, proposal.then) {
+            (Some(_), None | Some(ResumeAction::Return | ResumeAction::RaiseNew)) => Ok(None),
+            _ => target.route(proposal, making, &run.flow).map(Some),
+        };
+        let is_outer = target.index != self.targets[0].index;
+        let behaviours = behaviours(&run, proposal, is_outer);
+        let trusted = notes_of_toolkit(&run);
         run.rollback().map_err(|error| internal(&error))?;
         let route = match route {
             Ok(route) => route,
@@ -207,14 +212,30 @@ impl<'py> Healer<'py> {
                 });
             }
         };
-        if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
+        let (effect, notes) = match route {
+            Some(route) => (route.effect, route.notes),
+            None => ("goes on as the code says, once it has run".to_owned(), Vec::new()),
+        };
+        let on_writes = gate::verdict_on_writes(target.frame.py(), &written);
+        if let Some(verdict) = on_writes.or_else(|| verdict_on_behaviours(&behaviours)) {
             return Ok(Check {
                 changes,
                 printed,
-                effect: route.effect,
+                effect,
+                behaviours: in_names(&behaviours),
                 ..with_verdict(verdict)
             });
         }
+        let verdict = match &horizon {
+            None => allowed(),
+            Some(horizon) => Verdict {
+                checked_until: format!(
+                    "line {} of the healing code, which calls `{}`: from here on not run beforehand",
+                    horizon.line, horizon.path
+                ),
+                ..allowed()
+            },
+        };
         let heal_id = format!("h-{}", &crate::announce::new_crash_id()[2..]);
         let checked = Checked {
             proposal: proposal.clone(),
@@ -227,14 +248,15 @@ impl<'py> Healer<'py> {
             heal_id: Some(heal_id),
             changes,
             printed,
-            effect: route.effect,
-            notes: route
-                .notes
+            effect,
+            behaviours: in_names(&behaviours),
+            notes: notes
                 .into_iter()
                 .chain(note_of_temporary(&temporary))
+                .chain(trusted)
                 .collect(),
             expires_s: GOOD_FOR.as_secs(),
-            ..with_verdict(allowed())
+            ..with_verdict(verdict)
         })
     }
 
@@ -263,26 +285,31 @@ impl<'py> Healer<'py> {
             ));
         }
         let target = self.target(checked.proposal.frame)?;
-        let run = interpret::run(
-            &checked.program,
-            &target.frame,
-            &gate::Calls,
-            &interpret::Limits::default(),
-        )
-        .map_err(|error| {
-            let secrets = Secrets::of(&target.frame);
-            let hint = format!("nothing was changed; {}", secrets.mask(&error.hint));
-            Failure::new(FailureKind::HealFailed, secrets.mask(&what(&error)), hint)
-        })?;
+        let run = interpret::run(&checked.program, &target.frame, &gate::Calls, Purpose::ForGood).map_err(
+            |error| {
+                let secrets = Secrets::of(&target.frame);
+                let hint = format!("nothing was changed; {}", secrets.mask(&error.hint));
+                Failure::new(FailureKind::HealFailed, secrets.mask(&what(&error)), hint)
+            },
+        )?;
         let route = target
             .route(&checked.proposal, checked.making, &run.flow)
-            .map_err(|no_jump| Failure::new(FailureKind::JumpRefused, no_jump.message, no_jump.hint))?;
+            .map_err(|no_jump| {
+                Failure::new(
+                    FailureKind::JumpRefused,
+                    no_jump.message,
+                    and_stays(no_jump.hint, &run),
+                )
+            })?;
         let written = gate::written(&run);
-        if let Some(verdict) = gate::verdict_on_writes(target.frame.py(), &written) {
+        let is_outer = target.index != self.targets[0].index;
+        let behaviours = behaviours(&run, &checked.proposal, is_outer);
+        let on_writes = gate::verdict_on_writes(target.frame.py(), &written);
+        if let Some(verdict) = on_writes.or_else(|| verdict_on_behaviours(&behaviours)) {
             return Err(Failure::new(
                 FailureKind::NotAllowed,
                 verdict.reason,
-                "nothing was changed; heal another place",
+                and_stays("nothing was changed; heal another way".to_owned(), &run),
             ));
         }
         let changes = masked(&run.changes(), &Secrets::of(&target.frame));
@@ -290,14 +317,34 @@ impl<'py> Healer<'py> {
             "resume",
             json!({
                 "crash_id": self.crash_id, "heal_id": heal_id, "proposal": checked.proposal,
-                "changes": changes, "effect": route.effect,
+                "changes": changes, "effect": route.effect, "behaviours": in_names(&behaviours),
+                "saves": run.saved().iter().map(|saved| &saved.name).collect::<Vec<_>>(),
             }),
         );
+        let files = match saved::write(run.saved()) {
+            Ok(files) => files,
+            Err((files, error)) => {
+                let message = format!("saving a value failed: {error}");
+                let hint = with_files("nothing was changed; heal without heal.save".to_owned(), &files);
+                return Err(Failure::new(
+                    FailureKind::HealFailed,
+                    message,
+                    and_stays(hint, &run),
+                ));
+            }
+        };
+        let stays = run.what_stays();
         run.commit(&target.frame).map_err(|error| {
             Failure::new(
                 FailureKind::HealFailed,
                 format!("writing to the frame failed: {error}"),
-                "nothing was changed; check the heal again",
+                with_files(
+                    match &stays {
+                        None => "nothing was changed; check the heal again".to_owned(),
+                        Some(stays) => format!("nothing was changed, {stays}; check the heal again"),
+                    },
+                    &files,
+                ),
             )
         })?;
         repeats::note_heal(&checked.proposal);
@@ -310,7 +357,7 @@ impl<'py> Healer<'py> {
             });
         }
         let n_changes = changes.len();
-        let evidence = format!("{n_changes} write(s) applied; {}", route.effect);
+        let evidence = with_files(format!("{n_changes} write(s) applied; {}", route.effect), &files);
         Ok(Resumption {
             action: route.action,
             heal_id: heal_id.to_owned(),
@@ -321,6 +368,7 @@ impl<'py> Healer<'py> {
             }),
             frame: target.frame.clone().unbind(),
             evidence,
+            behaviours: in_names(&behaviours),
         })
     }
 }
@@ -453,6 +501,77 @@ fn what(error: &HealError) -> String {
         error.message.clone()
     } else {
         format!("{} (line {} of the healing code)", error.message, error.line)
+    }
+}
+
+/// What kinds of things a heal did, with where it goes on.
+fn behaviours(run: &Run<'_>, proposal: &HealProposal, is_outer: bool) -> Vec<Behaviour> {
+    let mut all: BTreeSet<Behaviour> = run.behaviours().clone();
+    let then = match (&run.flow, run.horizon()) {
+        (Flow::End, None) | (_, Some(_)) => proposal.then,
+        (Flow::Return(_) | Flow::Break | Flow::Continue, None) => Some(ResumeAction::Return),
+    };
+    match then {
+        Some(ResumeAction::Next) => all.insert(Behaviour::SkipStatement),
+        Some(ResumeAction::Line | ResumeAction::Return | ResumeAction::RaiseNew) => {
+            all.insert(Behaviour::ChangeControlFlow)
+        }
+        // Not run to its end, so that its own `return`, `break` or `continue` may still come.
+        None if run.horizon().is_some() => all.insert(Behaviour::ChangeControlFlow),
+        Some(ResumeAction::Retry | ResumeAction::Raise) | None => false,
+    };
+    let goes_on = !matches!(then, None | Some(ResumeAction::Raise));
+    if is_outer && goes_on {
+        all.insert(Behaviour::ChangeControlFlow);
+    }
+    all.into_iter().collect()
+}
+
+fn in_names(behaviours: &[Behaviour]) -> Vec<String> {
+    behaviours.iter().map(Behaviour::to_string).collect()
+}
+
+/// The denial of what the configuration does not let heals do.
+fn verdict_on_behaviours(behaviours: &[Behaviour]) -> Option<Verdict> {
+    healguard::Verdict::on_behaviours(behaviours, policy()).map(|verdict| converted(&verdict))
+}
+
+/// What a check says of functions that are taken at their word, and of files that the resume writes.
+fn notes_of_toolkit(run: &Run<'_>) -> Vec<String> {
+    let trusted = run.trusted().iter().map(|name| {
+        format!("`{name}` was really called: the program's developers call it pure, and its effects are not in the journal")
+    });
+    let horizon = run.horizon().map(|horizon| {
+        format!(
+            "`{}` (line {}) is of the developers' toolkit: the resume really calls it, its effects are not in the \
+             journal and cannot be taken back; from here on nothing was run beforehand",
+            horizon.path, horizon.line
+        )
+    });
+    let files = run.saved().iter().map(|saved| {
+        format!(
+            "the resume saves {} bytes as {}.json in .healmcp/saved; that is not taken back",
+            saved.json.len(),
+            saved.name
+        )
+    });
+    trusted.chain(horizon).chain(files).collect()
+}
+
+/// A hint, with what functions did that were called for good.
+fn and_stays(hint: String, run: &Run<'_>) -> String {
+    match run.what_stays() {
+        None => hint,
+        Some(stays) => format!("{hint}; {stays}"),
+    }
+}
+
+/// A text with the files that were written and stay.
+fn with_files(text: String, files: &[std::path::PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    match names.as_slice() {
+        [] => text,
+        names => format!("{text}; saved: {}", names.join(", ")),
     }
 }
 
@@ -621,6 +740,7 @@ fn with_verdict(verdict: Verdict) -> Check {
         changes: Vec::new(),
         printed: String::new(),
         effect: String::new(),
+        behaviours: Vec::new(),
         notes: Vec::new(),
         expires_s: 0,
     }

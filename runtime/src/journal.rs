@@ -90,7 +90,8 @@ fn folder() -> PathBuf {
         .clone()
 }
 
-fn open() -> std::io::Result<File> {
+/// The healing folder, made where it is not there.
+pub(crate) fn ready_folder() -> std::io::Result<PathBuf> {
     let folder = folder();
     if !folder.is_dir() {
         // What a heal saw of the program is for the user alone.
@@ -103,6 +104,11 @@ fn open() -> std::io::Result<File> {
     if !ignore.exists() {
         std::fs::write(ignore, "*\n")?;
     }
+    Ok(folder)
+}
+
+fn open() -> std::io::Result<File> {
+    ready_folder()?;
     OpenOptions::new()
         .create(true)
         .append(true)

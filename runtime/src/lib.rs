@@ -40,6 +40,7 @@ mod raise_new;
 mod location_swap;
 mod monitoring;
 mod resume;
+mod saved;
 mod tracing;
 mod workers;
 

@@ -243,6 +243,7 @@ impl<'a, 'py> Paused<'a, 'py> {
                         .to_owned(),
                         resumed_at: resumption.location.clone(),
                         evidence: resumption.evidence.clone(),
+                        behaviours: resumption.behaviours.clone(),
                         next_crash: None,
                     };
                     let end = End::Resume(Box::new(resumption));
@@ -259,6 +260,7 @@ impl<'a, 'py> Paused<'a, 'py> {
                     outcome: "released".to_owned(),
                     resumed_at: None,
                     evidence: "the exception goes on as in plain Python".to_owned(),
+                    behaviours: Vec::new(),
                     next_crash: None,
                 };
                 return (Answer::Ok(Reply::Went(Box::new(outcome))), Some(End::Abort));

@@ -20,6 +20,11 @@ pub(crate) fn settings() -> &'static Settings {
         .expect("hooks and servers exist only after `start` has stored the settings")
 }
 
+/// The functions that the program's developers added to the toolkit; none before the start.
+pub(crate) fn toolkit() -> &'static [String] {
+    SETTINGS.get().map_or(&[], |settings| &settings.toolkit)
+}
+
 /// Remembers a module in scope that runs without hooks.
 pub(crate) fn note_unwrapped(filename: &str, reason: &str) {
     let mut unwrapped = UNWRAPPED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,6 +11,7 @@ pub(crate) mod crashes;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod explain;
 pub(crate) mod frame;
 pub(crate) mod index;
 pub(crate) mod mcp_config;

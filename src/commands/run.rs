@@ -123,6 +123,7 @@ pub(crate) fn settings(args: &Args, command: &Command) -> Result<Settings> {
         repeat_limit: config.repeat_limit.unwrap_or(protocol::DEFAULT_REPEAT_LIMIT),
         boundaries: config.boundaries,
         guard: config.guard,
+        toolkit: config.toolkit,
         decisions: std::env::var(protocol::DECISIONS_VARIABLE).ok(),
         command: command
             .words

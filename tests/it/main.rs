@@ -20,4 +20,5 @@ mod limits;
 mod mcp;
 mod purity;
 mod resume;
+mod toolkit;
 mod transparent;

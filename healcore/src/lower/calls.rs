@@ -11,6 +11,7 @@ use crate::rules::{self, calls as rules_of_calls, formats, imports, names as nam
 use crate::tables::{
     self, Builtin, BuiltinType, ExceptionName, MemberKind, MethodName, Module, REFUSED_EXCEPTIONS, Shape,
 };
+use crate::toolkit::{NAMESPACE, Tool};
 use crate::tree::{Call, Callee, Constant, Expr, ExprKind, MemberRef, Path, Span};
 
 /// Lowers a call; nothing where its callee is refused.
@@ -117,6 +118,9 @@ fn attribute_callee(cx: &mut Context<'_>, attribute: &ExprAttribute) -> Option<C
             }
             name_rules::check_root(cx, dotted.root, root_span);
         }
+        if dotted.attributes.len() == 1 && is_toolkit(cx, dotted.root) {
+            return toolkit(cx, name, span);
+        }
         match names::resolve(cx, dotted, span) {
             Some(resolved @ names::Resolved::Member(_, _)) => {
                 if let names::Resolved::Member(reference, n_used) = &resolved
@@ -160,6 +164,39 @@ fn attribute_callee(cx: &mut Context<'_>, attribute: &ExprAttribute) -> Option<C
             None
         }
     }
+}
+
+/// Whether a name stands for the toolkit: neither the frame nor the code has it.
+fn is_toolkit(cx: &Context<'_>, name: &str) -> bool {
+    name == NAMESPACE
+        && !cx.is_local(name)
+        && !cx.bound.contains(name)
+        && !cx.imports.contains_key(name)
+        && !cx.options.names.contains_key(name)
+}
+
+fn toolkit(cx: &mut Context<'_>, name: &str, span: Span) -> Option<Callee> {
+    let tool = Tool::from_name(name);
+    if tool.is_none() && cx.options.toolkit.contains(name) {
+        return Some(Callee::Program(Path {
+            span,
+            root: NAMESPACE.to_owned(),
+            attributes: vec![name.to_owned()],
+        }));
+    }
+    if tool.is_none() {
+        let known = Tool::ALL.iter().map(|tool| tool.name());
+        let known: Vec<&str> = known
+            .chain(cx.options.toolkit.iter().map(String::as_str))
+            .collect();
+        cx.report(
+            &rules_of_calls::TOOLKIT,
+            span,
+            format!("the toolkit has no `{name}`"),
+            format!("it has {}", known.join(", ")),
+        );
+    }
+    tool.map(Callee::Toolkit)
 }
 
 fn method_help(name: &str) -> &'static str {
@@ -335,7 +372,7 @@ fn functions(callee: &Callee) -> Functions {
                 MemberKind::Consumer | MemberKind::Container
             ),
         },
-        Callee::Program(_) => Functions::default(),
+        Callee::Toolkit(_) | Callee::Program(_) => Functions::default(),
     }
 }
 
@@ -359,6 +396,10 @@ fn check(cx: &mut Context<'_>, call: &Call) {
                 // The keywords alone name codecs; their positions are beyond the allowed ones.
                 formats::check_codec(cx, call, usize::MAX - 1);
             }
+        }
+        Callee::Toolkit(tool) => {
+            let name = format!("{NAMESPACE}.{}", tool.name());
+            rules_of_calls::check_shape(cx, call, &name, tool.shape());
         }
         Callee::Program(_) => {}
     }

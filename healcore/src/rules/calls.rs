@@ -12,6 +12,7 @@ define_rules! {
     ARGUMENTS = "HC504" "arguments": "arguments that the callee may not be given";
     HIDDEN_CALL = "HC505" "hidden-call": "a function that a call would apply and that is not listed";
     DYNAMIC_ATTRIBUTE = "HC506" "dynamic-attribute": "`getattr` or `hasattr` with a name that is not a literal";
+    TOOLKIT = "HC507" "toolkit-function": "a function that the toolkit does not have";
 }
 
 /// Checks number and kinds of the arguments.

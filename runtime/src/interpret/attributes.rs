@@ -7,7 +7,7 @@ use pyo3::types::{PyModule, PyString, PyType};
 
 use super::calls::Values;
 use super::interpreter::Interpreter;
-use super::journal::{Change, New};
+use super::journal::{Change, New, Was};
 use super::native;
 use super::operators::function_value;
 use super::statics::{Special, TypeFacts};
@@ -373,6 +373,7 @@ impl<'py> Interpreter<'_, 'py> {
         let line = self.line;
         self.journal.wrote(&place, value);
         self.journal.wrote_attribute(object, name);
+        let was = old.clone().map_or(Was::Unset, Was::Value);
         let old = self.old_value(name, old.as_ref());
         let new = New::Value(value.clone());
         self.journal.tell(object, name, line, new, || Change {
@@ -380,6 +381,7 @@ impl<'py> Interpreter<'_, 'py> {
             place,
             secret: name.to_owned(),
             old,
+            was,
         });
         Ok(())
     }

@@ -83,10 +83,10 @@ impl<'py> Interpreter<'_, 'py> {
         name: &str,
         values: &Values<'py>,
     ) -> Eval<Option<Value<'py>>> {
-        match self.decision(callable, name) {
+        match self.decision(callable, name)? {
             Decision::Prove => Ok(None),
             Decision::Refuse { rule, message, help } => Err(Stop::refused(&rule, message, help)),
-            Decision::Allow => {
+            Decision::Allow | Decision::Once => {
                 let copy = Values {
                     positional: values.positional.clone(),
                     keywords: values.keywords.clone(),
@@ -483,7 +483,7 @@ impl<'py> Interpreter<'_, 'py> {
         }
         match self.listed_callable(callable)? {
             Some(member) => self.call_listed(member, callable, values),
-            None if self.decision(callable, own_name).is_settled() => {
+            None if self.decision(callable, own_name)?.is_settled() => {
                 let name = self.callable_name(callable);
                 let value = self.by_policy(callable, &name, &values)?;
                 value.ok_or_else(|| impure(format!("calls `{name}()`")))

@@ -105,8 +105,16 @@ impl<'a, 'py> Interpreter<'a, 'py> {
                 let args = self.args(call)?;
                 self.call_method(&object, callable, args, &text)
             }
+            Callee::Toolkit(tool) => {
+                let args = self.args(call)?;
+                let values = self.values(args)?;
+                self.call_tool(*tool, &values)
+            }
             Callee::Program(path) => {
-                let callable = self.path(path)?;
+                let callable = match self.own_tool(path)? {
+                    Some(function) => function,
+                    None => self.path(path)?,
+                };
                 let name = std::iter::once(&path.root)
                     .chain(&path.attributes)
                     .cloned()
@@ -132,10 +140,10 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         if !callable.is_callable() {
             return self.call_values(callable, values);
         }
-        match self.decision(callable, path) {
+        match self.decision(callable, path)? {
             Decision::Prove => self.follow(callable, values, path),
             Decision::Refuse { rule, message, help } => Err(Stop::refused(&rule, message, help)),
-            Decision::Allow => {
+            Decision::Allow | Decision::Once => {
                 let value = self.call_values(callable, values);
                 self.forget();
                 value

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString};
 use super::calls::Values;
 use super::guards::sequence_len;
 use super::interpreter::Interpreter;
-use super::journal::{Change, New, render};
+use super::journal::{Change, New, Was, render};
 use super::statics::Special;
 use super::stop::{Eval, Stop, rule};
 use super::targets::shown;
@@ -382,11 +382,13 @@ impl<'py> Interpreter<'_, 'py> {
             self.journal.wrote(&format!("{text}[{shown}]"), new);
         }
         let line = self.line;
+        let was = old.map_or(Was::Absent, |old| Was::Value(old.clone()));
         let old = self.old_value(&secret, old);
         let new = new.map_or(New::Removed, |new| New::Value(new.clone()));
         self.journal.tell(container, &shown, line, new, || Change {
             kind: "item",
             place: format!("{text}[{shown}]"),
+            was,
             secret,
             old,
         });

@@ -1,5 +1,8 @@
 //! What a heal has written to live objects: how to take it back, and how to tell it.
 
+use std::collections::BTreeSet;
+
+use healguard::Behaviour;
 use protocol::StateChange;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyList, PySet, PyString, PyType};
@@ -7,6 +10,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::render;
 
+use super::behaviours::of_replacing;
 use super::native;
 use super::world;
 
@@ -83,6 +87,7 @@ pub(super) struct Change<'py> {
     /// The last name of the place, which may make its value a secret.
     pub(super) secret: String,
     pub(super) old: Old<'py>,
+    pub(super) was: Was<'py>,
 }
 
 /// The old value of a change.
@@ -93,6 +98,18 @@ pub(super) enum Old<'py> {
     Text(String),
     /// What cannot change: an atom, or a copy of the journal's own.
     Value(Bound<'py, PyAny>),
+}
+
+/// What stood in a place before.
+pub(super) enum Was<'py> {
+    /// An attribute that had no value.
+    Unset,
+    /// A key or element that was not there.
+    Absent,
+    /// A value.
+    Value(Bound<'py, PyAny>),
+    /// The container itself, of so many elements.
+    Container(usize),
 }
 
 /// The new value of a change.
@@ -118,9 +135,12 @@ const MAX_TOLD: usize = 200;
 pub(super) struct Journal<'py> {
     undo: Vec<Undo<'py>>,
     saved: HashSet<usize>,
+    /// The elements of each container before its first mutation.
+    lengths: HashMap<usize, usize>,
     changes: Vec<Told<'py>>,
     change_at: HashMap<(usize, String), usize>,
     n_untold: usize,
+    untold: BTreeSet<Behaviour>,
     values: Vec<(String, Bound<'py, PyAny>)>,
     value_at: HashSet<(String, usize)>,
     attributes: Vec<(Bound<'py, PyAny>, String)>,
@@ -248,6 +268,8 @@ impl<'py> Journal<'py> {
             return Ok(false);
         };
         self.saved.insert(object.as_ptr() as usize);
+        let length = native::len(object).unwrap_or(0);
+        self.lengths.insert(object.as_ptr() as usize, length);
         self.undo.push(entry);
         Ok(true)
     }
@@ -270,6 +292,7 @@ impl<'py> Journal<'py> {
         }
         if self.changes.len() >= MAX_TOLD {
             self.n_untold += 1;
+            self.untold.insert(behaviour(&change().was, &new));
             return;
         }
         self.change_at.insert(at, self.changes.len());
@@ -293,6 +316,20 @@ impl<'py> Journal<'py> {
             Undo::Dict { items, .. } => Some(items.clone().into_any()),
             _ => None,
         }
+    }
+
+    /// What kinds of writes there were.
+    pub(super) fn behaviours(&self) -> BTreeSet<Behaviour> {
+        let told = self
+            .changes
+            .iter()
+            .map(|told| behaviour(&told.change.was, &told.new));
+        told.chain(self.untold.iter().copied()).collect()
+    }
+
+    /// How many elements a container had before the first mutation; nothing where it was not saved.
+    pub(super) fn length_before(&self, object: &Bound<'py, PyAny>) -> Option<usize> {
+        self.lengths.get(&(object.as_ptr() as usize)).copied()
     }
 
     /// Remembers a value that the heal wrote, by its place.
@@ -384,6 +421,22 @@ impl<'py> Journal<'py> {
     pub(super) fn commit(&mut self) {
         self.undo.clear();
         self.saved.clear();
+    }
+}
+
+/// What kind of write it is, by what came out.
+fn behaviour(was: &Was<'_>, new: &New<'_>) -> Behaviour {
+    let New::Value(new) = new else {
+        return Behaviour::ChangeValue;
+    };
+    match was {
+        Was::Unset => Behaviour::InitialiseVariable,
+        Was::Absent => Behaviour::FillContainer,
+        Was::Value(old) => of_replacing(old, new),
+        Was::Container(length) if native::len(new).is_some_and(|now| now > *length) => {
+            Behaviour::FillContainer
+        }
+        Was::Container(_) => Behaviour::ChangeValue,
     }
 }
 

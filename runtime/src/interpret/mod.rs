@@ -4,6 +4,7 @@
 //! once and taken back by [`Run::rollback`], which also happens where a run fails or is dropped.
 
 mod attributes;
+mod behaviours;
 mod builtins;
 mod callee;
 mod calls;
@@ -35,22 +36,27 @@ mod statics;
 mod stop;
 mod strings;
 mod targets;
+mod toolkit;
 mod variables;
 mod vet;
 mod world;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use healcore::tree;
+use healguard::Behaviour;
 use protocol::StateChange;
 use pyo3::prelude::*;
 
 use crate::frames::{self, NamePlace};
 
+pub(crate) use interpreter::Purpose;
 pub(crate) use limits::Limits;
 pub(crate) use policy::{CallPolicy, Decision};
 pub(crate) use stack::with_room;
 pub(crate) use stop::{HealError, HealErrorKind};
+pub(crate) use toolkit::Saved;
 
 use interpreter::{Interpreter, Mode};
 use journal::{Journal, UNSET, render};
@@ -77,23 +83,68 @@ pub(crate) struct Run<'py> {
     journal: Journal<'py>,
     names: Vec<Name<'py>>,
     printed: String,
+    behaviours: BTreeSet<Behaviour>,
+    saved: Vec<Saved>,
+    trusted: Vec<String>,
+    called_once: Vec<String>,
+    horizon: Option<Horizon>,
     is_open: bool,
 }
 
-/// Runs a heal in a frame. After an error everything is as it was.
+/// Where a check ended before the heal did: at a call that only the resume makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Horizon {
+    /// The function, as the heal names it.
+    pub(crate) path: String,
+    /// The line of the heal.
+    pub(crate) line: u32,
+}
+
+/// Runs a heal in a frame. After an error everything is as it was, but for what functions did that are called for good.
 pub(crate) fn run<'py>(
     program: &tree::Program,
     frame: &Bound<'py, PyAny>,
     policy: &dyn CallPolicy,
-    limits: &Limits,
+    purpose: Purpose,
 ) -> Result<Run<'py>, HealError> {
-    let mut interpreter = start(frame, Mode::Heal, policy, limits)?;
+    let mut interpreter = start(frame, Mode::Heal, purpose, policy, &Limits::default())?;
     let outcome = guarded(&mut interpreter, |interpreter| interpreter.program(program));
     let mut journal = std::mem::take(&mut interpreter.journal);
+    let (outcome, horizon) = match outcome {
+        Err(stop) => match stop.as_horizon() {
+            Some((path, line)) => {
+                let path = path.to_owned();
+                (Ok(statements::Flow::Normal), Some(Horizon { path, line }))
+            }
+            None => (Err(stop), None),
+        },
+        outcome => (outcome, None),
+    };
     match outcome {
         Ok(flow) => {
-            let Interpreter { names, printed, .. } = interpreter;
+            let mut behaviours = journal.behaviours();
+            let has_called = !interpreter.machine.followed.is_empty()
+                || !interpreter.trusted.is_empty()
+                || !interpreter.called_once.is_empty();
+            for (behaviour, is_shown) in [
+                (Behaviour::CallProgram, has_called || horizon.is_some()),
+                (Behaviour::Import, behaviours::imports(program)),
+                (Behaviour::SaveValue, !interpreter.saved.is_empty()),
+            ] {
+                if is_shown {
+                    behaviours.insert(behaviour);
+                }
+            }
+            let Interpreter {
+                names,
+                printed,
+                saved,
+                trusted,
+                called_once,
+                ..
+            } = interpreter;
             let names = names.into_written();
+            behaviours.extend(behaviours::of_names(&names));
             let flow = match flow {
                 statements::Flow::Return(value) => Flow::Return(value),
                 statements::Flow::ResumeBreak => Flow::Break,
@@ -106,11 +157,29 @@ pub(crate) fn run<'py>(
                 journal,
                 names,
                 printed,
+                behaviours,
+                saved,
+                trusted,
+                called_once,
+                horizon,
                 is_open: true,
             })
         }
-        Err(stop) => Err(undone(frame, stop, &mut journal)),
+        Err(stop) => {
+            let mut error = undone(frame, stop, &mut journal);
+            if let Some(stays) = what_stays(&interpreter.called_once) {
+                error.hint = format!("{}; {stays}", error.hint);
+            }
+            Err(error)
+        }
     }
+}
+
+/// What is said of functions that were called before a heal failed.
+fn what_stays(called_once: &[String]) -> Option<String> {
+    let names: Vec<String> = called_once.iter().map(|name| format!("`{name}`")).collect();
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("but {names} had been called, and what that did stays"))
 }
 
 /// Evaluates an expression in a frame; it can write nothing.
@@ -120,7 +189,7 @@ pub(crate) fn evaluate<'py>(
     policy: &dyn CallPolicy,
     limits: &Limits,
 ) -> Result<Bound<'py, PyAny>, HealError> {
-    let mut interpreter = start(frame, Mode::Read, policy, limits)?;
+    let mut interpreter = start(frame, Mode::Read, Purpose::Rehearsal, policy, limits)?;
     let outcome = guarded(&mut interpreter, |interpreter| {
         interpreter.expr(expr).map_err(|stop| stop.at(expr.span.line))
     });
@@ -142,10 +211,12 @@ pub(crate) fn evaluate<'py>(
 fn start<'a, 'py>(
     frame: &Bound<'py, PyAny>,
     mode: Mode,
+    purpose: Purpose,
     policy: &'a dyn CallPolicy,
     limits: &Limits,
 ) -> Result<Interpreter<'a, 'py>, HealError> {
-    Interpreter::new(frame, mode, policy, limits).map_err(|error| Stop::from(error).into_error(frame.py()))
+    Interpreter::new(frame, mode, purpose, policy, limits)
+        .map_err(|error| Stop::from(error).into_error(frame.py()))
 }
 
 /// No panic leaves the interpreter: it would end the program.
@@ -215,6 +286,31 @@ impl<'py> Run<'py> {
     /// What was changed, with the values as they are now.
     pub(crate) fn changes(&self) -> Vec<StateChange> {
         all_changes(&self.journal, &self.names)
+    }
+
+    /// What kinds of things it did.
+    pub(crate) fn behaviours(&self) -> &BTreeSet<Behaviour> {
+        &self.behaviours
+    }
+
+    /// What `heal.save` is to write.
+    pub(crate) fn saved(&self) -> &[Saved] {
+        &self.saved
+    }
+
+    /// Functions that were called unseen, at the word of the program's developers.
+    pub(crate) fn trusted(&self) -> &[String] {
+        &self.trusted
+    }
+
+    /// What cannot be taken back, in words.
+    pub(crate) fn what_stays(&self) -> Option<String> {
+        what_stays(&self.called_once)
+    }
+
+    /// Where the check ended, if that was before the heal's end.
+    pub(crate) fn horizon(&self) -> Option<&Horizon> {
+        self.horizon.as_ref()
     }
 
     /// What it printed.

@@ -150,6 +150,17 @@ pub(super) fn dict_items<'py>(dict: &Bound<'py, PyDict>) -> Vec<(Bound<'py, PyAn
     }
 }
 
+/// The length of a container, past the methods of a subclass of a builtin one.
+pub(super) fn len(object: &Bound<'_, PyAny>) -> Option<usize> {
+    if let Ok(list) = object.cast::<PyList>() {
+        return Some(list.len());
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        return Some(dict.len());
+    }
+    set_len(object).or_else(|| object.len().ok())
+}
+
 /// The length of a set or frozenset or of an instance of a subclass.
 pub(super) fn set_len(object: &Bound<'_, PyAny>) -> Option<usize> {
     object

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, 
 
 use super::guards::{self, sequence_len};
 use super::interpreter::Interpreter;
-use super::journal::{Change, New, Old, OwnWay, render};
+use super::journal::{Change, New, Old, OwnWay, Was, render};
 use super::native;
 use super::stop::{Eval, Stop, rule};
 use super::vet::{ANYTHING, EQUAL, HASH, LENGTH, ORDER, SHOWN, TEXT, TRUTH};
@@ -213,12 +213,14 @@ impl<'py> Interpreter<'_, 'py> {
     /// Tells of a mutation of a whole container.
     pub(super) fn told_mutation(&mut self, object: &Bound<'py, PyAny>, place: &str, old: Old<'py>) {
         let line = self.line;
+        let was = Was::Container(self.journal.length_before(object).unwrap_or(0));
         let new = New::Value(object.clone());
         self.journal.tell(object, "", line, new, || Change {
             kind: "call",
             place: place.to_owned(),
             secret: place.to_owned(),
             old,
+            was,
         });
     }
 

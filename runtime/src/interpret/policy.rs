@@ -9,6 +9,8 @@ use super::stop::rule;
 pub(crate) enum Decision {
     /// It may; what it does cannot be taken back.
     Allow,
+    /// It may, once: the program's developers vouch for it, and what it does cannot be taken back.
+    Once,
     /// It may where it is shown to change nothing.
     Prove,
     /// It may not.
@@ -44,6 +46,11 @@ pub(crate) trait CallPolicy {
     /// `shop.total`, `Order.__eq__`, `Order.total`.
     fn program_call(&self, _callable: &Bound<'_, PyAny>, path: &str) -> Decision {
         Decision::refuse_program_call(path)
+    }
+
+    /// A function that the program's developers added to the toolkit under this name; the error says why it is not there.
+    fn own_tool<'py>(&self, _py: Python<'py>, _name: &str) -> Option<Result<Bound<'py, PyAny>, String>> {
+        None
     }
 
     /// Whether a class or module is the program's own, so that its attributes may be stored.

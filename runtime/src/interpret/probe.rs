@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::frames;
 
-use super::{CallPolicy, Decision, Flow, HealError, HealErrorKind, Limits, evaluate, run, with_room};
+use super::{
+    CallPolicy, Decision, Flow, HealError, HealErrorKind, Limits, Purpose, evaluate, run, with_room,
+};
 
 /// Adds the functions to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -106,7 +108,7 @@ fn _probe_run(
         allows_calls: allow_calls,
         guard,
     };
-    let done = match run(&program, frame, &policy, &Limits::default()) {
+    let done = match run(&program, frame, &policy, Purpose::ForGood) {
         Ok(done) => done,
         Err(error) => return Ok(shown(&error).to_string()),
     };
@@ -178,7 +180,10 @@ fn _probe_evaluate<'py>(
 fn shown(error: &HealError) -> Value {
     let exception = match &error.kind {
         HealErrorKind::Raised { exception } => Some(exception.clone()),
-        HealErrorKind::Limit { .. } | HealErrorKind::Refused { .. } | HealErrorKind::Unsupported => None,
+        HealErrorKind::Limit { .. }
+        | HealErrorKind::Refused { .. }
+        | HealErrorKind::Unsupported
+        | HealErrorKind::Horizon(_) => None,
     };
     json!({
         "outcome": "error",

@@ -139,8 +139,8 @@ impl<'py> Interpreter<'_, 'py> {
         values: Values<'py>,
         path: &str,
     ) -> Eval<Option<Bound<'py, PyAny>>> {
-        match self.decision(callable, path) {
-            Decision::Allow => {
+        match self.decision(callable, path)? {
+            Decision::Allow | Decision::Once => {
                 self.forget();
                 Ok(None)
             }
@@ -199,8 +199,8 @@ impl<'py> Interpreter<'_, 'py> {
         name: &'static str,
         path: &str,
     ) -> Eval<()> {
-        match self.decision(method, path) {
-            Decision::Allow => {
+        match self.decision(method, path)? {
+            Decision::Allow | Decision::Once => {
                 self.forget();
                 return Ok(());
             }

@@ -5,42 +5,27 @@ use pyo3::types::PyString;
 
 use crate::render;
 
-/// Rules that only a running heal can break.
+/// The ids of the rules that only a running heal can break.
 pub(crate) mod rule {
-    /// The code would call a function of the program.
-    pub(crate) const PROGRAM_CALL: &str = "HC801";
-    /// A method of a type that is not listed.
-    pub(crate) const RECEIVER: &str = "HC802";
-    /// An iterator that belongs to the program.
-    pub(crate) const FOREIGN_ITERATOR: &str = "HC803";
-    /// A store on something that a heal may not change.
-    pub(crate) const STORE: &str = "HC804";
-    /// A builtin or listed module that the program has rebound.
-    pub(crate) const REBOUND: &str = "HC805";
-    /// A function or method as a value.
-    pub(crate) const FUNCTION_VALUE: &str = "HC806";
-    /// A write in an expression that may only read.
-    pub(crate) const PURE: &str = "HC807";
-    /// An `except` clause that names something else than an exception class.
-    pub(crate) const EXCEPT: &str = "HC808";
-    /// An attribute that opens the inside of Python.
-    pub(crate) const ATTRIBUTE: &str = "HC809";
-    /// Steps.
-    pub(crate) const STEPS: &str = "HC901";
-    /// Wall time.
-    pub(crate) const TIME: &str = "HC902";
-    /// New memory.
-    pub(crate) const MEMORY: &str = "HC903";
-    /// Elements of a container.
-    pub(crate) const CONTAINER: &str = "HC904";
-    /// Bits of an integer.
-    pub(crate) const INTEGER: &str = "HC905";
-    /// Characters of a string.
-    pub(crate) const STRING: &str = "HC906";
-    /// Nesting of values.
-    pub(crate) const DEPTH: &str = "HC907";
-    /// A panic in the interpreter itself.
-    pub(crate) const PANIC: &str = "HC999";
+    use healcore::running;
+
+    pub(crate) const PROGRAM_CALL: &str = running::PROGRAM_CALL.id;
+    pub(crate) const RECEIVER: &str = running::RECEIVER.id;
+    pub(crate) const FOREIGN_ITERATOR: &str = running::FOREIGN_ITERATOR.id;
+    pub(crate) const STORE: &str = running::STORE.id;
+    pub(crate) const REBOUND: &str = running::REBOUND.id;
+    pub(crate) const FUNCTION_VALUE: &str = running::FUNCTION_VALUE.id;
+    pub(crate) const PURE: &str = running::PURE.id;
+    pub(crate) const EXCEPT: &str = running::EXCEPT.id;
+    pub(crate) const ATTRIBUTE: &str = running::ATTRIBUTE.id;
+    pub(crate) const STEPS: &str = running::STEPS.id;
+    pub(crate) const TIME: &str = running::TIME.id;
+    pub(crate) const MEMORY: &str = running::MEMORY.id;
+    pub(crate) const CONTAINER: &str = running::CONTAINER.id;
+    pub(crate) const INTEGER: &str = running::INTEGER.id;
+    pub(crate) const STRING: &str = running::STRING.id;
+    pub(crate) const DEPTH: &str = running::DEPTH.id;
+    pub(crate) const PANIC: &str = running::PANIC.id;
 }
 
 /// A heal that did not run to its end; the program is as it was.
@@ -76,6 +61,8 @@ pub(crate) enum HealErrorKind {
     },
     /// It meets something that cannot be taken back.
     Unsupported,
+    /// It comes to a call that a check does not make: the function, as the heal names it.
+    Horizon(String),
 }
 
 impl HealErrorKind {
@@ -85,7 +72,7 @@ impl HealErrorKind {
             Self::Raised { .. } => "raised",
             Self::Limit { .. } => "limit",
             Self::Refused { .. } => "refused",
-            Self::Unsupported => "unsupported",
+            Self::Unsupported | Self::Horizon(_) => "unsupported",
         }
     }
 }
@@ -96,7 +83,7 @@ impl HealError {
         match &self.kind {
             HealErrorKind::Limit { rule } => Some(rule),
             HealErrorKind::Refused { rule } => Some(rule),
-            HealErrorKind::Raised { .. } | HealErrorKind::Unsupported => None,
+            HealErrorKind::Raised { .. } | HealErrorKind::Unsupported | HealErrorKind::Horizon(_) => None,
         }
     }
 }
@@ -159,6 +146,26 @@ impl Stop {
 
     pub(super) fn unsupported(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::end(message.into(), hint.into(), HealErrorKind::Unsupported)
+    }
+
+    /// The end of what a check can do: a call that only the resume makes.
+    pub(super) fn horizon(path: &str) -> Self {
+        Self::end(
+            format!("`{path}` has effects that cannot be taken back"),
+            "write it as healing code: it is called when the heal is resumed".to_owned(),
+            HealErrorKind::Horizon(path.to_owned()),
+        )
+    }
+
+    /// The call at which a check ends, and its line.
+    pub(super) fn as_horizon(&self) -> Option<(&str, u32)> {
+        match &self.0.cause {
+            Cause::End {
+                kind: HealErrorKind::Horizon(path),
+                ..
+            } => Some((path, self.0.line)),
+            _ => None,
+        }
     }
 
     /// Remembers the innermost line on the way out.

@@ -64,6 +64,7 @@ mod tests {
             outcome: "exited".to_owned(),
             resumed_at: None,
             evidence: "exit code 1".to_owned(),
+            behaviours: Vec::new(),
             next_crash: None,
         };
         let world = Scripted::default().replying(Ok(Reply::Went(Box::new(went))));

@@ -14,6 +14,7 @@ pub(crate) struct CheckHeal;
 /// person has to approve) or deny (with what to write instead), plus what it would change. The code is HealCore, a small
 /// Python over the frame's names: assignments to names, items and attributes, del x[k], if, for, while, try, assert,
 /// comprehensions, f-strings, pure builtins and modules (math, re, json, datetime, decimal...), methods of builtin types.
+/// Toolkit: heal.default(type), clamp(x, low, high), number(text), pad(seq, n, fill), date(text), save(value, name).
 /// No def, class, lambda (but key=), with, walrus, dunder names, files, os, sys. Empty code is a resume action alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +65,8 @@ struct Output {
     changes: Vec<String>,
     /// Where the program would go on.
     effect: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    behaviours: Vec<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     printed: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -212,6 +215,7 @@ fn output(crash_id: &str, check: Check) -> Output {
             .collect(),
         changes: entries(check.changes.iter().map(change).collect()),
         effect: check.effect,
+        behaviours: check.behaviours,
         printed: text::clip(&check.printed, 1_000),
         notes: entries(check.notes),
         protected: verdict.sink,
@@ -284,6 +288,9 @@ fn render(output: &Output) -> String {
     if !output.effect.is_empty() {
         lines.push(format!("then {}", output.effect));
     }
+    if !output.behaviours.is_empty() {
+        lines.push(format!("behaviours: {}", output.behaviours.join(", ")));
+    }
     lines.extend(output.notes.iter().map(|note| format!("note: {note}")));
     if let (Some(heal_id), Some(expires_s)) = (&output.heal_id, output.expires_s) {
         lines.push(format!("heal {heal_id}, good for {expires_s} s"));
@@ -323,6 +330,7 @@ mod tests {
             }],
             printed: String::new(),
             effect: "retries line 4".to_owned(),
+            behaviours: vec!["fill-container".to_owned()],
             notes: Vec::new(),
             expires_s: 300,
         }
@@ -346,6 +354,7 @@ mod tests {
             "allow (guard)\n\
              would change (taken back after the check)\n  row['price']: <unset> -> 5\n\
              then retries line 4\n\
+             behaviours: fill-container\n\
              heal h1, good for 300 s\n\
              next: resume(crash_id=\"c1\", heal_id=\"h1\")",
         );
@@ -359,6 +368,7 @@ mod tests {
         denied.verdict.reason = "the code is not HealCore".to_owned();
         denied.changes.clear();
         denied.effect.clear();
+        denied.behaviours.clear();
         denied.violations = vec![Refusal {
             rule: "HC204".to_owned(),
             line: 1,

@@ -19,6 +19,8 @@ pub(super) struct Output {
     new_crash_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new_crash: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    behaviours: Vec<String>,
     /// What to do next.
     next: String,
 }
@@ -42,6 +44,7 @@ pub(super) fn answer(outcome: &HealOutcome) -> Answer {
         resumed_at: outcome.resumed_at.as_ref().map(text::place),
         new_crash_id: outcome.next_crash.as_ref().map(|crash| crash.crash_id.clone()),
         new_crash: outcome.next_crash.as_ref().map(text::one_line),
+        behaviours: outcome.behaviours.clone(),
         next,
     };
     let mut lines = vec![match &output.resumed_at {
@@ -50,6 +53,9 @@ pub(super) fn answer(outcome: &HealOutcome) -> Answer {
     }];
     if !output.evidence.is_empty() {
         lines.push(output.evidence.clone());
+    }
+    if !output.behaviours.is_empty() {
+        lines.push(format!("behaviours: {}", output.behaviours.join(", ")));
     }
     if let Some(crash) = &output.new_crash {
         lines.push(format!("paused again: {crash}"));

@@ -68,6 +68,7 @@ mod tests {
                 function: "total".to_owned(),
             }),
             evidence: "skipped cart.py:4".to_owned(),
+            behaviours: Vec::new(),
             next_crash: Some(summary("c2")),
         };
         let world = Scripted::default().replying(Ok(Reply::Went(Box::new(went))));
