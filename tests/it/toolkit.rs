@@ -102,7 +102,7 @@ fn a_value_is_saved_when_the_heal_is_resumed_and_over_no_other() {
         let first = files.iter().find(|file| file.ends_with("order_1.json")).unwrap();
         assert_eq!(
             read(first),
-            serde_json::json!({"$type": "__main__.Order", "lines": [1, "a", null]})
+            serde_json::json!({"$type": "Order", "lines": [1, "a", null]})
         );
         let ended = program.finish();
         assert_eq!(

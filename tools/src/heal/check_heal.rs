@@ -10,11 +10,11 @@ use crate::{Answer, ToolError, schema, text};
 
 pub(crate) struct CheckHeal;
 
-/// Try healing code on the paused program, take it back, and judge it: allow (with heal_id for resume), needs-approval (a
-/// person has to approve) or deny (with what to write instead), plus what it would change. The code is HealCore, a small
+/// Try healing code on the paused program, take it back, and judge it: allow (with heal_id for resume), needs-approval (by a
+/// person) or deny, plus what it would change. The code is HealCore, a small
 /// Python over the frame's names: assignments to names, items and attributes, del x[k], if, for, while, try, assert,
 /// comprehensions, f-strings, pure builtins and modules (math, re, json, datetime, decimal...), methods of builtin types.
-/// Toolkit: heal.default(type), clamp(x, low, high), number(text), pad(seq, n, fill), date(text), save(value, name).
+/// Toolkit: heal.clamp, date, default, number, pad, save.
 /// No def, class, lambda (but key=), with, walrus, dunder names, files, os, sys. Empty code is a resume action alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
