@@ -6,8 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     abort, bench, cache, check, check_code, crashes, demo, doctor, eval, explain, frame, index, mcp_config,
-    read,
-    report, resume, run, search, serve, show,
+    read, report, resume, run, search, serve, show,
 };
 use crate::error::Result;
 use crate::render::{Done, print, print_error};
