@@ -85,6 +85,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Bench(args) => args.json(),
         Command::Run(_)
         | Command::Report(_)
+        | Command::Explain(_)
         | Command::Demo(_)
         | Command::McpConfig(_)
         | Command::Cache(_)

@@ -18,7 +18,7 @@ const PAGES: &[&str] = &[
 ///
 /// ```
 /// assert!(healcore::explain("HC101").is_some_and(|text| text.starts_with("## HC101 dunder-attribute")));
-/// assert_eq!(healcore::explain("HC999"), None);
+/// assert_eq!(healcore::explain("HC000"), None);
 /// ```
 pub fn explain(rule: &str) -> Option<&'static str> {
     PAGES.iter().find_map(|page| {
