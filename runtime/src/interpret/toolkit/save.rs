@@ -77,9 +77,9 @@ impl Json {
             let written = value.str()?.to_string_lossy().into_owned();
             let is_plain = written.bytes().any(|byte| byte.is_ascii_digit());
             if is_plain {
-                self.text.push_str(&written)
+                self.text.push_str(&written);
             } else {
-                self.string(&written)
+                self.string(&written);
             }
         } else if let Ok(text) = value.cast_exact::<PyString>() {
             self.string(&text.to_string_lossy());
