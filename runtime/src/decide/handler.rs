@@ -264,7 +264,11 @@ impl<'py> Follower<'_, 'py> {
             }
             Op::CheckExcMatch => {
                 path.test = match path.stack.pop() {
-                    Some(Value::Known(operand)) => static_read::matches(self.exception, &operand),
+                    Some(Value::Known(operand)) => {
+                        let matches = static_read::matches(self.exception, &operand);
+                        self.trail.caught_by_type |= matches == Some(true) && !catches_all(&operand);
+                        matches
+                    }
                     _ => None,
                 };
             }
@@ -593,6 +597,19 @@ fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> Value<'py> {
         },
         // A descriptor of the class may stand in front of what the instance holds.
         _ => Value::Unknown,
+    }
+}
+
+/// Whether the operand of an `except` clause is `Exception` or `BaseException`, alone or among others.
+fn catches_all(operand: &Bound<'_, PyAny>) -> bool {
+    let py = operand.py();
+    let is_base = |class: &Bound<'_, PyAny>| {
+        class.is(py.get_type::<pyo3::exceptions::PyException>())
+            || class.is(py.get_type::<pyo3::exceptions::PyBaseException>())
+    };
+    match operand.cast_exact::<PyTuple>() {
+        Ok(classes) => classes.iter().any(|class| is_base(&class)),
+        Err(_) => is_base(operand),
     }
 }
 

@@ -91,6 +91,7 @@ fn simulate<'py>(
         sites: vec![Site::of(frame)?],
         converted_at: None,
         dies: None,
+        caught_by_type: false,
     };
     let mut exception = exception.clone();
     let mut becomes: Vec<Bound<'py, PyType>> = Vec::new();
@@ -113,6 +114,7 @@ fn simulate<'py>(
         let offset = frame.getattr("f_lasti")?.extract()?;
         let before = exception.clone();
         let is_first = frames.len() == 1;
+        trail.caught_by_type = false;
         let through = through_frame(&frame, &code, offset, &mut exception, &mut trail);
         if let Some(what) = trail.dies {
             break (Outcome::Unhandled, format!("nothing up to {what} handles it"));
@@ -125,6 +127,10 @@ fn simulate<'py>(
         };
         note(&exception);
         let between = match (through, boundary::of_frame(&frame, &code, &exception)) {
+            // What lets others die knows this one: a signal of its own, such as the end of a queue.
+            (Through::Handled, Some(boundary::Boundary::Dies(_))) if trail.caught_by_type => {
+                break (Outcome::Handled, format!("{} handles it", place()));
+            }
             (_, Some(boundary::Boundary::Dies(what))) => boundary::Between::Dies(what.to_owned()),
             (_, Some(boundary::Boundary::Handles)) => {
                 break (
@@ -202,6 +208,8 @@ struct Trail {
     converted_at: Option<usize>,
     /// What dies of it, where code known by name says so.
     dies: Option<&'static str>,
+    /// Whether a clause of the last frame names the exception's type, more closely than `Exception`.
+    caught_by_type: bool,
 }
 
 /// Whether the other exception that takes the place of the present one will ask us in the same frame: its first site.
