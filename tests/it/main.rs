@@ -21,4 +21,5 @@ mod mcp;
 mod purity;
 mod resume;
 mod toolkit;
+mod traces;
 mod transparent;

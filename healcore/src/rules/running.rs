@@ -28,6 +28,8 @@ running_rules! {
     EXCEPT = "HC808" "caught-class": "an `except` clause over something else than a class derived from `Exception`";
     /// An attribute that opens the inside of Python.
     ATTRIBUTE = "HC809" "inner-attribute": "an attribute that opens the inside of Python";
+    /// Something that cannot be taken back.
+    UNDO = "HC810" "not-undoable": "a change that could not be taken back";
     /// Steps.
     STEPS = "HC901" "too-many-steps": "more than 200,000 steps";
     /// Wall time.

@@ -169,6 +169,7 @@ impl<'py> Interpreter<'_, 'py> {
 
     fn find_any(&mut self, object: &Bound<'py, PyAny>, name: &str) -> Eval<Found<'py>> {
         let facts = self.facts.of(object)?;
+        self.vet_memory(object, &facts)?;
         if object.cast::<PyBaseException>().is_ok() && !EXCEPTION_ATTRIBUTES.contains(&name) {
             let own = native::instance_dict(object).and_then(|dict| dict.get_item(name).ok().flatten());
             let (_, value) = self.facts.lookup(&facts, name)?.unzip();
@@ -242,6 +243,26 @@ impl<'py> Interpreter<'_, 'py> {
             Some(value) => self.through_descriptor(object, &value, name),
             None => self.through_fallback(object, meta, name),
         }
+    }
+
+    /// A setter in C may do more than to store: `sqlite3` commits a transaction by one.
+    fn vet_native_store(
+        &self,
+        object: &Bound<'py, PyAny>,
+        descriptor: &Bound<'py, PyAny>,
+        type_name: &str,
+        name: &str,
+    ) -> Eval<()> {
+        let world = self.facts.world;
+        let is_setter = descriptor.get_type().is(&world.native_data_descriptors[0]);
+        if !is_setter || object.cast::<PyBaseException>().is_ok() {
+            return Ok(());
+        }
+        Err(Stop::refused(
+            rule::STORE,
+            format!("`{type_name}.{name}` is stored by C code, whose effects cannot be taken back"),
+            "store an attribute of the program's own objects",
+        ))
     }
 
     fn is_native_data(&self, descriptor: &Bound<'py, PyAny>) -> bool {
@@ -484,6 +505,7 @@ impl<'py> Interpreter<'_, 'py> {
         let mut old = None;
         match in_class {
             Some(descriptor) if self.is_native_data(&descriptor) => {
+                self.vet_native_store(object, &descriptor, &type_name, &text)?;
                 // A slot, or a field of a builtin type.
                 old = native::generic_getattr(object, name).ok();
             }

@@ -460,6 +460,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         object: &Bound<'py, PyAny>,
         class: &Bound<'py, PyAny>,
     ) -> Eval<bool> {
+        self.vet_class_of(object)?;
         let object_class = object.get_type();
         self.is_subclass(
             &object_class,

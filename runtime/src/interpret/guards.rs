@@ -53,10 +53,10 @@ pub(super) fn arithmetic(
         }
         BinaryOp::Mul if is_sequence(left) && is_int(right) => repeat(meter, left, right),
         BinaryOp::Mul if is_int(left) && is_sequence(right) => repeat(meter, right, left),
-        BinaryOp::Mul if is_int(right) && is_named(left, "deque") => {
+        BinaryOp::Mul if is_int(right) && is_library(left, "collections", "deque") => {
             meter.elements(left.len()?.saturating_mul(count(right)))
         }
-        BinaryOp::Mul if is_int(left) && is_named(right, "deque") => {
+        BinaryOp::Mul if is_int(left) && is_library(right, "collections", "deque") => {
             meter.elements(right.len()?.saturating_mul(count(left)))
         }
         BinaryOp::Add if is_sequence(left) && is_sequence(right) => {
@@ -64,17 +64,17 @@ pub(super) fn arithmetic(
             size(meter, left, length)
         }
         BinaryOp::Pow if is_int(left) && is_int(right) => power(meter, native::bit_length(left)?, right),
-        BinaryOp::Pow if is_int(right) && is_named(left, "Fraction") => {
+        BinaryOp::Pow if is_int(right) && is_library(left, "fractions", "Fraction") => {
             let numerator = native::bit_length(&left.getattr("numerator")?)?;
             let denominator = native::bit_length(&left.getattr("denominator")?)?;
             power(meter, numerator.max(denominator), right)
         }
         BinaryOp::Mul | BinaryOp::Add | BinaryOp::Sub | BinaryOp::Div
-            if is_named(left, "Fraction") || is_named(right, "Fraction") =>
+            if is_library(left, "fractions", "Fraction") || is_library(right, "fractions", "Fraction") =>
         {
             let mut bits = 0;
             for value in [left, right] {
-                if is_named(value, "Fraction") {
+                if is_library(value, "fractions", "Fraction") {
                     bits += native::bit_length(&value.getattr("numerator")?)?;
                     bits += native::bit_length(&value.getattr("denominator")?)?;
                 } else if is_int(value) {
@@ -133,6 +133,14 @@ pub(super) fn count(value: &Bound<'_, PyAny>) -> usize {
             if is_negative { 0 } else { usize::MAX }
         }
     }
+}
+
+/// Whether a value's type is exactly that one of the library, and not one that says so.
+fn is_library(value: &Bound<'_, PyAny>, module: &str, name: &str) -> bool {
+    is_named(value, name)
+        && super::world::loaded(value.py(), module)
+            .and_then(|module| module.dict().get_item(name).ok().flatten())
+            .is_some_and(|class| class.is(value.get_type()))
 }
 
 /// Whether a value's type has that name.

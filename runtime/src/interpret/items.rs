@@ -22,9 +22,18 @@ impl<'py> Interpreter<'_, 'py> {
         container: &Bound<'py, PyAny>,
         index: &Bound<'py, PyAny>,
     ) -> Eval<Bound<'py, PyAny>> {
+        if let Some(mapping) = self.behind_proxy(container) {
+            return self.item(&mapping, index);
+        }
+        if index.is_exact_instance_of::<PySlice>() {
+            self.vet_slice(index)?;
+        }
         let kind = self.facts.kind(container)?;
         match kind {
             Kind::Dict | Kind::View | Kind::ChainMap => {
+                if kind == Kind::ChainMap {
+                    self.vet_chain(container)?;
+                }
                 self.vet_key(container, index)?;
                 if let Ok(dict) = container.cast::<PyDict>() {
                     return self.dict_item(dict, index);
@@ -32,6 +41,7 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Kind::Other | Kind::Class => {
                 let facts = self.facts.of(container)?;
+                self.vet_memory(container, &facts)?;
                 self.vet(index, ANYTHING)?;
                 if kind == Kind::Class && self.facts.lookup(&facts, "__getitem__")?.is_none() {
                     // `list[int]`, or `__class_getitem__` of the program.
@@ -48,6 +58,8 @@ impl<'py> Interpreter<'_, 'py> {
                 } else if let Ok(dict) = container.cast::<PyDict>() {
                     self.vet_key(container, index)?;
                     return self.dict_item(dict, index);
+                } else {
+                    self.vet_called_back(container, &facts, "__getitem__")?;
                 }
             }
             _ => self.vet_shallow(index, INDEX)?,
@@ -138,6 +150,9 @@ impl<'py> Interpreter<'_, 'py> {
         text: &str,
     ) -> Eval<()> {
         self.may_write(format_args!("`{text}[…] = …`"))?;
+        if index.is_exact_instance_of::<PySlice>() {
+            self.vet_slice(index)?;
+        }
         let kind = self.facts.kind(container)?;
         match kind {
             Kind::List => {
@@ -164,6 +179,7 @@ impl<'py> Interpreter<'_, 'py> {
             }
             Kind::Other => {
                 let facts = self.facts.of(container)?;
+                self.vet_memory(container, &facts)?;
                 let setter = self
                     .facts
                     .lookup(&facts, "__setitem__")?
@@ -183,8 +199,11 @@ impl<'py> Interpreter<'_, 'py> {
                         self.vet(value, ANYTHING)?;
                         self.store_whole(container, index, value, text)
                     }
-                    // CPython's own error.
-                    None => Ok(container.set_item(index, value)?),
+                    // CPython's own error, for which it asks an index.
+                    None => {
+                        self.vet_shallow(index, INDEX)?;
+                        Ok(container.set_item(index, value)?)
+                    }
                 }
             }
             Kind::Class | Kind::Module => Err(Stop::refused(
@@ -290,6 +309,9 @@ impl<'py> Interpreter<'_, 'py> {
     ) -> Eval<()> {
         let text = shown(&item.object);
         self.may_write(format_args!("`del {text}[…]`"))?;
+        if index.is_exact_instance_of::<PySlice>() {
+            self.vet_slice(index)?;
+        }
         let kind = self.facts.kind(container)?;
         if kind == Kind::Other {
             let facts = self.facts.of(container)?;
@@ -304,7 +326,10 @@ impl<'py> Interpreter<'_, 'py> {
                     return Ok(container.del_item(index)?);
                 }
                 Some(_) => {}
-                None => return Ok(container.del_item(index)?),
+                None => {
+                    self.vet_shallow(index, INDEX)?;
+                    return Ok(container.del_item(index)?);
+                }
             }
         }
         if let Ok(dict) = container.cast::<PyDict>() {

@@ -21,7 +21,11 @@ fn foreign(type_name: &str) -> Stop {
 impl<'py> Interpreter<'_, 'py> {
     /// Makes sure that a value can be iterated over without running code of the program or consuming its iterator.
     pub(super) fn vet_iterable(&mut self, iterable: &Bound<'py, PyAny>) -> Eval<()> {
+        if let Some(mapping) = self.behind_proxy(iterable) {
+            return self.vet_iterable(&mapping);
+        }
         match self.facts.kind(iterable)? {
+            Kind::ChainMap => return self.vet_chain(iterable),
             Kind::Other | Kind::Class | Kind::Data => {}
             _ => return Ok(()),
         }

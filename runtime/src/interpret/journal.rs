@@ -54,6 +54,8 @@ enum Undo<'py> {
     Dict {
         dict: Bound<'py, PyDict>,
         items: Bound<'py, PyDict>,
+        /// Where its items stand, which iterators of the program go by.
+        places: Vec<usize>,
     },
     Set {
         set: Bound<'py, PySet>,
@@ -252,6 +254,7 @@ impl<'py> Journal<'py> {
             Undo::Dict {
                 dict: dict.clone(),
                 items: native::copy_dict(dict)?,
+                places: native::dict_places(dict),
             }
         } else if let Ok(set) = object.cast::<PySet>() {
             let copy = object.py().get_type::<PySet>().call_method1("copy", (object,))?;
@@ -483,12 +486,18 @@ impl<'py> Undo<'py> {
                 }
             }
             Self::List { list, items } => native::refill_list(&list, &items),
-            Self::Dict { dict, items } => {
+            Self::Dict { dict, items, places } => {
                 dict.clear();
-                native::merge_dict(&dict, &items)
+                native::refill_dict(&dict, &items, &places)
             }
             Self::Set { set, items } => {
-                set.clear();
+                // Element by element, so that those which were left alone stay in their places.
+                let now = set.py().get_type::<PySet>().call_method1("copy", (&set,))?;
+                for item in now.cast_into::<PySet>()?.iter() {
+                    if !items.contains(&item)? {
+                        set.discard(item)?;
+                    }
+                }
                 for item in items.iter() {
                     set.add(item)?;
                 }

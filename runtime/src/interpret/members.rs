@@ -13,8 +13,10 @@ use super::native;
 use super::operators::is_int;
 use super::replay::Replay;
 use super::stop::{Eval, Stop, rule};
-use super::vet::{ANYTHING, HASH};
+use super::vet::{ANYTHING, HASH, JSON};
 
+/// Marks in a row that a function of `unicodedata` may get.
+const MAX_MARKS: usize = 1_000;
 /// Exponents of a number's text.
 const MAX_EXPONENT: i64 = 4_000;
 
@@ -132,11 +134,37 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     }
 
     /// What functions of the other modules must not be asked.
+    /// Marks in a row are sorted in a time that grows with the square of their number.
+    fn vet_marks(&self, text: &Bound<'py, PyAny>) -> Eval<()> {
+        let Some(text) = super::statics::text(text).filter(|text| text.len() > MAX_MARKS) else {
+            return Ok(());
+        };
+        let mut n_marks = 0;
+        for character in text.chars() {
+            // No mark is a letter, and all are beyond ASCII.
+            let may_be_mark = !character.is_ascii() && !character.is_alphabetic();
+            n_marks = if may_be_mark { n_marks + 1 } else { 0 };
+            if n_marks > MAX_MARKS {
+                return Err(Stop::limit(
+                    rule::TIME,
+                    format!("a text with more than {MAX_MARKS} marks in a row"),
+                    "cut the text",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn vet_library_call(&mut self, member: &Member, values: &Values<'py>) -> Eval<()> {
         for value in values.all() {
             if let Some(length) = sequence_len(value) {
                 self.meter.text(length)?;
                 self.meter.work((length >> 8) as u64)?;
+            }
+        }
+        if matches!(member.module, Module::Unicodedata | Module::UrllibParse) {
+            for value in &values.positional {
+                self.vet_marks(value)?;
             }
         }
         match (member.module, member.path) {
@@ -280,6 +308,8 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         };
         let place = format!("{}(…)", member.path);
         self.may_write(format_args!("`{place}`"))?;
+        let facts = self.facts.of(&list)?;
+        self.vet_argument(&list, &facts, ORDERED)?;
         if list.cast::<PyList>().is_err() {
             return Err(Stop::unsupported(
                 format!("`{place}` on something else than a list"),
@@ -445,17 +475,6 @@ impl<'a, 'py> Interpreter<'a, 'py> {
     }
 }
 
-/// What `json.dumps` may ask.
-const JSON: super::vet::Specials = &[
-    "__str__",
-    "__repr__",
-    "__iter__",
-    "__len__",
-    "keys",
-    "items",
-    "__getitem__",
-    "__lt__",
-];
 /// What functions of `math` may ask.
 const MATH: super::vet::Specials = &[
     "__float__",

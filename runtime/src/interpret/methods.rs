@@ -223,6 +223,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         mut values: Values<'py>,
         name: &str,
     ) -> Eval<Bound<'py, PyAny>> {
+        if object.is_exact_instance_of::<pyo3::types::PySlice>() {
+            self.vet_slice(object)?;
+        }
         let world = self.facts.world;
         let is_pattern = self.facts.kind(object)? == Kind::Data && guards::is_named(object, "Pattern");
         let is_static = !function.get_type().is(&world.method_descriptor)
@@ -395,6 +398,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         if name == "join" {
             if let Some(iterable) = values.positional.first().cloned() {
                 let items = self.materialise(&iterable)?;
+                for item in &items {
+                    self.vet_shallow(item, &["__buffer__"])?;
+                }
                 let total = items
                     .iter()
                     .map(|item| sequence_len(item).unwrap_or(0))
@@ -601,7 +607,9 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         values: Values<'py>,
         is_of_program: bool,
     ) -> Eval<Bound<'py, PyAny>> {
-        use super::regex::{SHORT_TEXT, UNWATCHED_TEXT, Watched, watched};
+        use super::regex::{SHORT_TEXT, UNWATCHED_PROGRAM_TEXT, UNWATCHED_TEXT, Watched, watched};
+        // The checker has looked at the patterns of the heal, and at none in a function that the heal calls.
+        let is_of_program = is_of_program || self.machine.depth > 0;
         for value in &values.positional.clone() {
             self.vet(value, ANYTHING)?;
         }
@@ -618,7 +626,7 @@ impl<'a, 'py> Interpreter<'a, 'py> {
         }
         match watched(self.py, time, || function.call(args, Some(&keywords)))? {
             Watched::TooLong => Err(self.meter.too_long()),
-            Watched::NotHere if is_of_program && length > SHORT_TEXT => Err(Stop::limit(
+            Watched::NotHere if is_of_program && length > UNWATCHED_PROGRAM_TEXT => Err(Stop::limit(
                 rule::TIME,
                 "a pattern of the program on a long text, in a thread that cannot be interrupted",
                 "write the pattern in the healing code, or cut the text",

@@ -24,6 +24,7 @@ mod methods;
 mod names;
 mod native;
 mod operators;
+mod overrides;
 mod policy;
 pub(crate) mod probe;
 mod purity;

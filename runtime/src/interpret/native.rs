@@ -3,7 +3,9 @@
 use healcore::tree::BinaryOp;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyInt, PyList, PySet, PyString};
+use pyo3::types::{
+    PyDict, PyFrozenSet, PyInt, PyList, PySet, PyString, PyType, PyWeakrefMethods, PyWeakrefReference,
+};
 
 fn owned<'py>(py: Python<'py>, pointer: *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: each caller passes what a call just returned: a new reference, or null with an error set.
@@ -113,13 +115,6 @@ pub(super) fn refill_list(list: &Bound<'_, PyList>, items: &Bound<'_, PyList>) -
     done(list.py(), status)
 }
 
-/// Adds all items of an exact dict to a dict or an instance of a subclass, past its methods.
-pub(super) fn merge_dict(dict: &Bound<'_, PyDict>, items: &Bound<'_, PyDict>) -> PyResult<()> {
-    // SAFETY: both are live dicts.
-    let status = unsafe { ffi::PyDict_Merge(dict.as_ptr(), items.as_ptr(), 1) };
-    done(dict.py(), status)
-}
-
 /// Copies a dict or an instance of a subclass into an exact dict, past its methods.
 pub(super) fn copy_dict<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
     let copy = PyDict::new(dict.py());
@@ -127,6 +122,47 @@ pub(super) fn copy_dict<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Bound<'py, P
         copy.set_item(key, value)?;
     }
     Ok(copy)
+}
+
+/// Where the items of a dict stand: deleted ones leave holes, and an iterator counts them.
+pub(super) fn dict_places(dict: &Bound<'_, PyDict>) -> Vec<usize> {
+    let mut places = Vec::with_capacity(dict.len());
+    let mut position: ffi::Py_ssize_t = 0;
+    loop {
+        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: `dict` is a live dict, and nothing runs between two steps that could change it.
+        let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) };
+        if more == 0 {
+            return places;
+        }
+        places.push(usize::try_from(position - 1).unwrap_or(0));
+    }
+}
+
+/// Fills a dict that was just cleared as it was before, holes included: iterators of the program find their place.
+pub(super) fn refill_dict(
+    dict: &Bound<'_, PyDict>,
+    items: &Bound<'_, PyDict>,
+    places: &[usize],
+) -> PyResult<()> {
+    let py = dict.py();
+    let object = py.get_type::<PyAny>();
+    let mut fillers = Vec::new();
+    let mut next = 0;
+    for ((key, value), place) in dict_items(items).into_iter().zip(places) {
+        while next < *place {
+            let filler = object.call0()?;
+            dict.set_item(&filler, py.None())?;
+            fillers.push(filler);
+            next += 1;
+        }
+        dict.set_item(key, value)?;
+        next += 1;
+    }
+    for filler in fillers {
+        dict.del_item(filler)?;
+    }
+    Ok(())
 }
 
 /// The items of a dict or an instance of a subclass, past its methods.
@@ -198,4 +234,43 @@ pub(super) fn bit_length(object: &Bound<'_, PyAny>) -> PyResult<u64> {
 pub(super) fn is_subtype(class: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>) -> bool {
     // SAFETY: every caller has seen that both are type objects; the call walks the MRO only.
     unsafe { ffi::PyType_IsSubtype(class.as_ptr().cast(), base.as_ptr().cast()) != 0 }
+}
+
+/// The object that a weak reference refers to, where it is one and the object lives.
+pub(super) fn weak_referent<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    object.cast::<PyWeakrefReference>().ok()?.upgrade()
+}
+
+/// The address of the function that ends a type's instances.
+pub(super) fn end_of_instances(class: &Bound<'_, PyType>) -> usize {
+    // SAFETY: `class` is a live type object; the call only reads the slot.
+    unsafe { ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_dealloc) as usize }
+}
+
+/// The objects that an object in C holds, as its type tells the garbage collector.
+pub(super) fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+    extern "C" fn visit(found: *mut ffi::PyObject, into: *mut std::ffi::c_void) -> std::ffi::c_int {
+        // SAFETY: `into` is the vector that `referents` passes, which outlives the traversal.
+        let into = unsafe { &mut *into.cast::<Vec<*mut ffi::PyObject>>() };
+        into.push(found);
+        0
+    }
+    let mut pointers: Vec<*mut ffi::PyObject> = Vec::new();
+    let class = object.get_type_ptr();
+    // SAFETY: `class` is the live type of a live object; the call only reads the slot.
+    let slot = unsafe { ffi::PyType_GetSlot(class, ffi::Py_tp_traverse) };
+    // SAFETY: `class` is a live type object and the call only reads its flags.
+    let is_collected = unsafe { ffi::PyType_GetFlags(class) } & ffi::Py_TPFLAGS_HAVE_GC != 0;
+    if slot.is_null() || !is_collected {
+        return Vec::new();
+    }
+    // SAFETY: a slot `Py_tp_traverse` that is not null holds a function of this type.
+    let traverse = unsafe { std::mem::transmute::<*mut std::ffi::c_void, ffi::traverseproc>(slot) };
+    // SAFETY: the object is live, and `visit` only collects what it is given.
+    unsafe { traverse(object.as_ptr(), visit, (&raw mut pointers).cast()) };
+    let owned = pointers.into_iter().map(|pointer| {
+        // SAFETY: the object holds what its type tells of, and nothing has run in between.
+        unsafe { Bound::from_borrowed_ptr(object.py(), pointer) }
+    });
+    owned.collect()
 }

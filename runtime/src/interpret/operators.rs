@@ -54,6 +54,10 @@ impl<'py> Interpreter<'_, 'py> {
         if right_kind == Kind::Other {
             self.opposite(vec![left.clone()], |this| this.vet_shallow(right, reflected(op)))?;
         }
+        if left_kind == Kind::Other {
+            self.save_members(left)?;
+        }
+        self.vet_operands((left_kind, left), (right_kind, right))?;
         if left_kind == Kind::Class || right_kind == Kind::Class {
             // `int | None`; a metaclass of the program may define it.
             self.vet_shallow(left, forward(op))?;
@@ -161,6 +165,9 @@ impl<'py> Interpreter<'_, 'py> {
     /// Keeps a copy of a container before a mutation.
     pub(super) fn save(&mut self, object: &Bound<'py, PyAny>, place: &str) -> Eval<()> {
         let how = self.own_way(object)?;
+        if how.is_some() {
+            self.vet_own_way(object)?;
+        }
         if !self.journal.is_saved(object) {
             let length = sequence_len(object).unwrap_or(0);
             self.meter.bytes(length.saturating_mul(8))?;
@@ -198,6 +205,12 @@ impl<'py> Interpreter<'_, 'py> {
             let name = base
                 .qualname()
                 .map_or_else(|_| String::new(), |name| name.to_string());
+            // A class of the program may say that it is the library's.
+            let is_own = |module: &str| {
+                let own = super::world::loaded(base.py(), module)
+                    .and_then(|module| module.dict().get_item(&name).ok().flatten());
+                own.is_some_and(|own| own.is(&base))
+            };
             let how = match (name.as_str(), self.facts.module_name(&base).as_str()) {
                 ("deque", "collections") => OwnWay::Deque,
                 ("OrderedDict", "collections") => OwnWay::OrderedDict,
@@ -205,6 +218,9 @@ impl<'py> Interpreter<'_, 'py> {
                 ("ndarray", "numpy") => OwnWay::NdArray,
                 _ => continue,
             };
+            if !is_own(&self.facts.module_name(&base)) {
+                continue;
+            }
             return Ok(Some(how));
         }
         Ok(None)
@@ -292,6 +308,7 @@ impl<'py> Interpreter<'_, 'py> {
             ORDER
         };
         let (left_kind, right_kind) = (self.facts.kind(left)?, self.facts.kind(right)?);
+        self.vet_operands((left_kind, left), (right_kind, right))?;
         if left_kind != Kind::Atom {
             self.opposite_of(&[right], |this| this.vet(left, specials))?;
         }
@@ -310,7 +327,21 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn is_element(&mut self, container: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> Eval<bool> {
+        if let Some(mapping) = self.behind_proxy(container) {
+            return self.is_element(&mapping, value);
+        }
         match self.facts.kind(container)? {
+            Kind::Class => {
+                self.vet_shallow(container, &["__contains__", "__iter__", "__getitem__"])?;
+                self.vet(value, EQUAL)?;
+                Ok(container.contains(value)?)
+            }
+            Kind::ChainMap => {
+                self.vet_chain(container)?;
+                self.vet(value, HASH)?;
+                self.vet(container, HASH)?;
+                Ok(container.contains(value)?)
+            }
             Kind::Dict | Kind::Set => {
                 self.vet_key(container, value)?;
                 Ok(container.contains(value)?)
@@ -433,7 +464,7 @@ fn forward(op: BinaryOp) -> &'static [&'static str] {
 /// What the right operand is asked, `__index__` included where the left one may be a sequence.
 fn reflected(op: BinaryOp) -> &'static [&'static str] {
     match op {
-        BinaryOp::Add => &["__radd__"],
+        BinaryOp::Add => &["__radd__", "__buffer__"],
         BinaryOp::Sub => &["__rsub__"],
         BinaryOp::Mul => &["__rmul__", "__index__"],
         BinaryOp::Div => &["__rtruediv__"],

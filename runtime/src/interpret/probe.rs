@@ -57,7 +57,7 @@ impl CallPolicy for TestPolicy {
             .unwrap_or_default();
         !matches!(
             module.as_str(),
-            "builtins" | "collections" | "json" | "datetime" | "decimal" | "math" | "re"
+            "builtins" | "collections" | "json" | "datetime" | "decimal" | "math" | "re" | "sys"
         )
     }
 }

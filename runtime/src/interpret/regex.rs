@@ -21,6 +21,8 @@ const SIGNAL: c_int = libc::SIGVTALRM;
 
 /// Characters of a text for which no watch is needed where the pattern was checked.
 pub(super) const SHORT_TEXT: usize = 64;
+/// Characters of a text for a pattern of the program on a thread that handles no signals: however it backtracks, it ends.
+pub(super) const UNWATCHED_PROGRAM_TEXT: usize = 16;
 /// Characters of a text on a thread that handles no signals.
 pub(super) const UNWATCHED_TEXT: usize = 4_096;
 

@@ -1,6 +1,6 @@
 //! What types say, read without asking the object and kept for the run: MRO, class attributes, special methods.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use pyo3::exceptions::PyBaseException;
@@ -29,6 +29,16 @@ pub(super) enum Special<'py> {
 /// Where along the MRO a name stands, and what stands there.
 type Position<'py> = Option<(usize, Bound<'py, PyAny>)>;
 
+/// A method of the program that stands before one of the same name in C or of the library.
+#[derive(Clone)]
+pub(super) struct Overridden<'py> {
+    pub(super) name: String,
+    /// What stands there: a function, a property, any descriptor.
+    pub(super) value: Bound<'py, PyAny>,
+    /// Where along the MRO it stands.
+    pub(super) position: usize,
+}
+
 /// One type.
 pub(super) struct TypeFacts<'py> {
     pub(super) class: Bound<'py, PyType>,
@@ -36,6 +46,17 @@ pub(super) struct TypeFacts<'py> {
     dicts: Vec<Bound<'py, PyDict>>,
     found: RefCell<HashMap<String, Position<'py>>>,
     specials: RefCell<HashMap<&'static str, Special<'py>>>,
+    overridden: RefCell<Option<Rc<Vec<Overridden<'py>>>>>,
+    is_memory_of_c: Cell<Option<bool>>,
+}
+
+impl TypeFacts<'_> {
+    /// Whether the type is made by a `class` statement of whomever: heap types of C count, too.
+    pub(super) fn is_of_program(&self) -> bool {
+        // SAFETY: the class is a live type object and the call only reads its flags.
+        let flags = unsafe { ffi::PyType_GetFlags(self.class.as_type_ptr()) };
+        flags & ffi::Py_TPFLAGS_HEAPTYPE != 0
+    }
 }
 
 /// All types that a run has met.
@@ -100,6 +121,8 @@ impl<'py> Facts<'py> {
             dicts,
             found: RefCell::default(),
             specials: RefCell::default(),
+            overridden: RefCell::default(),
+            is_memory_of_c: Cell::default(),
         })
     }
 
@@ -190,19 +213,152 @@ impl<'py> Facts<'py> {
         Ok(found)
     }
 
+    /// The methods of the program that stand before methods of the same name in C or of the library.
+    pub(super) fn overridden(&self, facts: &TypeFacts<'py>) -> PyResult<Rc<Vec<Overridden<'py>>>> {
+        if let Some(known) = &*facts.overridden.borrow() {
+            return Ok(known.clone());
+        }
+        let mut overridden = Vec::new();
+        // The last one is `object`, whose methods ask nobody.
+        let n_bases = facts.dicts.len().saturating_sub(1);
+        if n_bases > 1 {
+            let mut is_foreign = Vec::new();
+            for base in self.mro(&facts.class)?.iter().take(n_bases) {
+                is_foreign.push(self.is_foreign(&base.cast_into::<PyType>()?));
+            }
+            for position in (0..n_bases).filter(|position| !is_foreign[*position]) {
+                for item in facts.dicts[position].call_method0("items")?.try_iter()? {
+                    let (name, value) = item?.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+                    let Some(name) = text(&name) else { continue };
+                    if !self.is_code(&value)? {
+                        continue;
+                    }
+                    let mut stands_before = false;
+                    for (later, _) in is_foreign.iter().enumerate().skip(position + 1).filter(|(_, is)| **is) {
+                        // What bases ask without having it themselves.
+                        let is_asked = matches!(name.as_str(), "__init__" | "__missing__" | "__new__");
+                        stands_before |= is_asked || read(&facts.dicts[later], &name)?.is_some();
+                    }
+                    if stands_before {
+                        overridden.push(Overridden {
+                            name,
+                            value,
+                            position,
+                        });
+                    }
+                }
+            }
+        }
+        let overridden = Rc::new(overridden);
+        *facts.overridden.borrow_mut() = Some(overridden.clone());
+        Ok(overridden)
+    }
+
+    /// Whether a value of a class's dict runs code of the program when it is called or read.
+    fn is_code(&self, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+        let class = value.get_type();
+        if class.is(&self.world.function) {
+            return Ok(!self.is_library_function(value));
+        }
+        Ok(!self.is_native_callable(value)
+            && !self
+                .world
+                .native_data_descriptors
+                .iter()
+                .any(|known| class.is(known))
+            && self.kind(value)? == Kind::Other)
+    }
+
+    /// Whether the class at a position of the MRO is written in C, or in Python by the standard library.
+    pub(super) fn is_foreign_at(&self, facts: &TypeFacts<'py>, position: usize) -> PyResult<bool> {
+        let base = self.mro(&facts.class)?.get_item(position)?;
+        Ok(self.is_foreign(&base.cast_into::<PyType>()?))
+    }
+
+    /// Whether a class is written in C, or in Python by the standard library.
+    fn is_foreign(&self, class: &Bound<'py, PyType>) -> bool {
+        // SAFETY: `class` is a live type object and the call only reads its flags.
+        let flags = unsafe { ffi::PyType_GetFlags(class.as_type_ptr()) };
+        if flags & ffi::Py_TPFLAGS_HEAPTYPE == 0 || self.world.kind(class.as_ptr() as usize).is_some() {
+            return true;
+        }
+        // All classes that a `class` statement makes end their instances in the same way; those in C have their own.
+        if native::end_of_instances(class) != self.world.end_of_instances {
+            return true;
+        }
+        let name = class
+            .qualname()
+            .map_or_else(|_| String::new(), |name| name.to_string());
+        let module = world::loaded(self.py, &self.module_name(class));
+        module.is_some_and(|module| {
+            self.world.is_library(&module)
+                && module
+                    .dict()
+                    .get_item(name)
+                    .ok()
+                    .flatten()
+                    .is_some_and(|own| own.is(class))
+        })
+    }
+
+    /// Whether the methods of a base class, in C, ask neither other methods nor values that are not looked at anyway.
+    pub(super) fn asks_nobody(&self, facts: &TypeFacts<'py>, position: usize) -> PyResult<bool> {
+        if position + 1 >= facts.dicts.len() {
+            return Ok(true);
+        }
+        let base = self.mro(&facts.class)?.get_item(position)?;
+        let base = base.cast_into::<PyType>()?;
+        // SAFETY: `base` is a live type object and the call only reads its flags.
+        let flags = unsafe { ffi::PyType_GetFlags(base.as_type_ptr()) };
+        let is_plain_dict = base.is(self.py.get_type::<PyDict>());
+        Ok(match self.world.kind(base.as_ptr() as usize) {
+            Some(Kind::Atom | Kind::List | Kind::Tuple | Kind::Set | Kind::Bytearray | Kind::Class) => true,
+            Some(Kind::Dict) => is_plain_dict,
+            _ => {
+                flags & ffi::Py_TPFLAGS_BASE_EXC_SUBCLASS != 0 && flags & ffi::Py_TPFLAGS_HEAPTYPE == 0
+                    || !self.is_foreign(&base)
+            }
+        })
+    }
+
+    /// Whether a type derives from one of the library.
+    pub(super) fn descends_from(&self, object: &Bound<'py, PyAny>, module: &str, name: &str) -> bool {
+        let base =
+            world::loaded(self.py, module).and_then(|module| module.dict().get_item(name).ok().flatten());
+        base.is_some_and(|base| {
+            base.cast::<PyType>().is_ok() && native::is_subtype(object.get_type().as_any(), &base)
+        })
+    }
+
+    /// Whether a type derives from one of `ctypes`.
+    pub(super) fn is_memory_of_c(&self, facts: &TypeFacts<'py>) -> PyResult<bool> {
+        if let Some(known) = facts.is_memory_of_c.get() {
+            return Ok(known);
+        }
+        let mut is_memory = false;
+        for base in self.mro(&facts.class)?.iter() {
+            is_memory |= self.module_name(&base.cast_into::<PyType>()?) == "_ctypes";
+        }
+        facts.is_memory_of_c.set(Some(is_memory));
+        Ok(is_memory)
+    }
+
+    /// Whether instances compare by a function, as those of `functools.cmp_to_key` do.
+    pub(super) fn is_by_key_function(&self, facts: &TypeFacts<'py>) -> bool {
+        facts.class.is(&self.world.key_wrapper)
+    }
+
     /// The names of the slots along the MRO.
     pub(super) fn slots(&self, facts: &TypeFacts<'py>) -> Vec<Bound<'py, PyString>> {
         let mut slots = Vec::new();
         for dict in &facts.dicts {
             for (name, value) in dict.iter() {
-                let is_slot = self
-                    .world
-                    .native_data_descriptors
-                    .iter()
-                    .any(|known| value.get_type().is(known));
+                // What C code computes is no slot, and a slot that something stands before is not read by its name.
+                let is_slot = value.get_type().is(&self.world.native_data_descriptors[1]);
                 if is_slot
                     && let Ok(name) = name.cast_into_exact::<PyString>()
                     && !name.to_string_lossy().starts_with("__")
+                    && matches!(self.lookup(facts, &name.to_string_lossy()), Ok(Some((_, found))) if found.is(&value))
                 {
                     slots.push(name);
                 }

@@ -18,6 +18,7 @@ pub(crate) mod rule {
     pub(crate) const PURE: &str = running::PURE.id;
     pub(crate) const EXCEPT: &str = running::EXCEPT.id;
     pub(crate) const ATTRIBUTE: &str = running::ATTRIBUTE.id;
+    pub(crate) const UNDO: &str = running::UNDO.id;
     pub(crate) const STEPS: &str = running::STEPS.id;
     pub(crate) const TIME: &str = running::TIME.id;
     pub(crate) const MEMORY: &str = running::MEMORY.id;
@@ -83,7 +84,8 @@ impl HealError {
         match &self.kind {
             HealErrorKind::Limit { rule } => Some(rule),
             HealErrorKind::Refused { rule } => Some(rule),
-            HealErrorKind::Raised { .. } | HealErrorKind::Unsupported | HealErrorKind::Horizon(_) => None,
+            HealErrorKind::Unsupported => Some(rule::UNDO),
+            HealErrorKind::Raised { .. } | HealErrorKind::Horizon(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple};
+use pyo3::types::{PyDict, PyFrozenSet, PyInt, PyList, PySet, PyTuple};
 use rustc_hash::FxHashSet as HashSet;
 
 use super::interpreter::Interpreter;
@@ -19,9 +19,17 @@ pub(super) const TEXT: Specials = &["__repr__", "__str__", "__format__"];
 /// `repr`, `str`.
 pub(super) const SHOWN: Specials = &["__repr__", "__str__"];
 /// `==`, `in`.
-pub(super) const EQUAL: Specials = &["__eq__", "__ne__"];
+pub(super) const EQUAL: Specials = &["__eq__", "__ne__", "__buffer__"];
 /// `<`, sorting.
-pub(super) const ORDER: Specials = &["__lt__", "__gt__", "__le__", "__ge__", "__eq__", "__ne__"];
+pub(super) const ORDER: Specials = &[
+    "__lt__",
+    "__gt__",
+    "__le__",
+    "__ge__",
+    "__eq__",
+    "__ne__",
+    "__buffer__",
+];
 /// Keys.
 pub(super) const HASH: Specials = &["__hash__", "__eq__"];
 /// Conditions.
@@ -41,6 +49,7 @@ pub(super) const NUMBER: Specials = &[
     "__round__",
     "__floor__",
     "__ceil__",
+    "__buffer__",
 ];
 /// Everything that functions of the library may ask a value.
 pub(super) const ANYTHING: Specials = &[
@@ -94,8 +103,23 @@ pub(super) const ANYTHING: Specials = &[
     "__buffer__",
 ];
 
+/// What `json.dumps` may ask.
+pub(super) const JSON: Specials = &[
+    "__str__",
+    "__repr__",
+    "__iter__",
+    "__len__",
+    "keys",
+    "items",
+    "__getitem__",
+    "__lt__",
+];
+
 /// A decimal exponent beyond which a conversion to an integer or a text would not end.
 const MAX_EXPONENT: i64 = 4_000;
+
+/// Bits of an integer of the program that may be shown, or be an argument of a function.
+const MAX_SHOWN_BITS: u64 = 65_536;
 
 /// One walk over a value.
 struct Walk {
@@ -112,9 +136,14 @@ impl<'py> Interpreter<'_, 'py> {
         match self.facts.kind(object)? {
             Kind::Other => {
                 let facts = self.facts.of(object)?;
-                self.vet_specials(object, &facts, specials).map(drop)
+                self.vet_specials(object, &facts, specials)?;
+                if self.is_clock(object) {
+                    return self.vet_clock(object, specials);
+                }
+                Ok(())
             }
             Kind::Class => self.vet_class(object, specials),
+            Kind::ChainMap => self.vet_chain(object),
             Kind::Decimal if specials.len() > 2 => self.vet_decimal(object),
             _ => Ok(()),
         }
@@ -123,7 +152,8 @@ impl<'py> Interpreter<'_, 'py> {
     /// Makes sure that an operation which goes into the value's elements runs no code of the program, and ends.
     pub(super) fn vet(&mut self, object: &Bound<'py, PyAny>, specials: Specials) -> Eval<()> {
         match self.facts.kind(object)? {
-            Kind::Atom | Kind::Bytearray | Kind::Module => return Ok(()),
+            Kind::Atom => return self.vet_digits(object, specials),
+            Kind::Bytearray | Kind::Module => return Ok(()),
             _ => {}
         }
         let mut walk = Walk {
@@ -136,6 +166,18 @@ impl<'py> Interpreter<'_, 'py> {
         self.meter.work((walk.n_values / 16) as u64)
     }
 
+    /// The digits of an integer of the program take time that grows with their square, and so does much of `math`.
+    fn vet_digits(&self, object: &Bound<'py, PyAny>, specials: Specials) -> Eval<()> {
+        let is_slow = specials.contains(&"__repr__") || specials.contains(&"__trunc__");
+        if !is_slow || object.cast::<PyInt>().is_err() {
+            return Ok(());
+        }
+        match native::bit_length(object)? {
+            bits if bits > MAX_SHOWN_BITS => self.meter.integer(bits),
+            _ => Ok(()),
+        }
+    }
+
     fn walk(&mut self, object: &Bound<'py, PyAny>, walk: &mut Walk) -> Eval<()> {
         let kind = self.facts.kind(object)?;
         match kind {
@@ -144,6 +186,7 @@ impl<'py> Interpreter<'_, 'py> {
             Kind::Decimal => return self.vet_decimal(object),
             Kind::Clock => return self.vet_clock(object, walk.specials),
             Kind::Data => return Ok(()),
+            Kind::ChainMap => self.vet_chain(object)?,
             _ => {}
         }
         let identity = object.as_ptr() as usize;
@@ -172,7 +215,14 @@ impl<'py> Interpreter<'_, 'py> {
         let children = if kind == Kind::Other {
             let facts = self.facts.of(object)?;
             let asks_fields = self.vet_specials(object, &facts, walk.specials)?;
-            self.inner_values(object, asks_fields)
+            if self.is_clock(object) {
+                return self.vet_clock(object, walk.specials);
+            }
+            let mut values = self.inner_values(object, asks_fields);
+            if values.is_empty() || object.cast::<PyBaseException>().is_ok() {
+                values.extend(self.values_behind(object, walk.specials)?);
+            }
+            values
         } else {
             self.elements_of(object, kind)?
         };
@@ -185,6 +235,8 @@ impl<'py> Interpreter<'_, 'py> {
             walk.n_values += 1;
             if self.facts.world.kind(child.get_type_ptr() as usize) != Some(Kind::Atom) {
                 self.walk(&child, walk)?;
+            } else if child.is_exact_instance_of::<PyInt>() {
+                self.vet_digits(&child, walk.specials)?;
             }
         }
         walk.path.pop();
@@ -205,7 +257,8 @@ impl<'py> Interpreter<'_, 'py> {
         }
         for name in specials {
             match self.facts.special(facts, name)? {
-                Special::Missing | Special::Native => {}
+                Special::Missing => {}
+                Special::Native => self.vet_called_back(object, facts, name)?,
                 Special::Fields => asks_fields = true,
                 Special::Program(callable) => {
                     let path = format!("{}.{name}", self.facts.type_name(object));
@@ -213,7 +266,21 @@ impl<'py> Interpreter<'_, 'py> {
                 }
             }
         }
+        if Self::is_argument(specials) {
+            self.vet_argument(object, facts, specials)?;
+        }
+        if let Some(mapping) = self.behind_proxy(object) {
+            self.vet_shallow(&mapping, specials)?;
+        }
         Ok(asks_fields)
+    }
+
+    /// The mapping behind a read-only proxy, which asks it for everything.
+    pub(super) fn behind_proxy(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        if !object.get_type().is(&self.facts.world.mapping_proxy) {
+            return None;
+        }
+        native::referents(object).into_iter().next()
     }
 
     /// A class is compared, hashed and shown by its metaclass.
@@ -223,6 +290,17 @@ impl<'py> Interpreter<'_, 'py> {
     }
 
     fn vet_decimal(&mut self, object: &Bound<'py, PyAny>) -> Eval<()> {
+        // The program may compute with as many digits as it likes, and its context is that of its thread.
+        if let Some(decimal) = super::world::loaded(self.py, "decimal") {
+            let n_digits = decimal.getattr("getcontext")?.call0()?.getattr("prec")?;
+            if n_digits.extract::<i64>()? > MAX_EXPONENT {
+                return Err(Stop::limit(
+                    rule::INTEGER,
+                    format!("a Decimal where the program computes with more than {MAX_EXPONENT} digits"),
+                    "use an int or a float",
+                ));
+            }
+        }
         let exponent = object.call_method0("adjusted")?.extract::<i64>()?;
         if exponent.abs() > MAX_EXPONENT {
             return Err(Stop::limit(

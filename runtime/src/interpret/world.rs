@@ -76,6 +76,10 @@ pub(super) struct World {
     pub(super) union_type: Option<Py<PyAny>>,
     pub(super) bound_method: Py<PyAny>,
     pub(super) weak_proxies: Vec<Py<PyAny>>,
+    pub(super) mapping_proxy: Py<PyAny>,
+    pub(super) key_wrapper: Py<PyAny>,
+    /// How instances of classes that are written in Python end.
+    pub(super) end_of_instances: usize,
     builtins: HashMap<&'static str, Py<PyAny>>,
     kinds: HashMap<usize, Kind>,
     pub(super) method_descriptor: Py<PyAny>,
@@ -140,9 +144,7 @@ impl World {
             kinds.insert(class.as_ptr() as usize, kind);
             kept.push(class.unbind());
         };
-        for name in [
-            "bool", "int", "float", "complex", "str", "bytes", "range", "slice",
-        ] {
+        for name in ["bool", "int", "float", "complex", "str", "bytes", "range"] {
             note(builtins.getattr(name)?, Kind::Atom);
         }
         for name in [
@@ -177,7 +179,6 @@ impl World {
             note(collections.getattr(name)?, kind);
         }
         note(types.getattr("ModuleType")?, Kind::Module);
-        note(types.getattr("MappingProxyType")?, Kind::View);
         let empty = PyDict::new(py);
         for view in ["keys", "values", "items"] {
             note(empty.call_method0(view)?.get_type().into_any(), Kind::View);
@@ -206,6 +207,15 @@ impl World {
             class_method: builtins.getattr("classmethod")?.unbind(),
             union_type: types.getattr("UnionType").ok().map(Bound::unbind),
             bound_method: one("MethodType")?,
+            mapping_proxy: one("MappingProxyType")?,
+            end_of_instances: {
+                let class = collections.getattr("UserDict")?;
+                super::native::end_of_instances(class.cast::<PyType>().map_err(PyErr::from)?)
+            },
+            key_wrapper: {
+                let function = py.import("functools")?.getattr("cmp_to_key")?;
+                function.call1((py.None(),))?.get_type().into_any().unbind()
+            },
             weak_proxies: vec![
                 py.import("weakref")?.getattr("ProxyType")?.unbind(),
                 py.import("weakref")?.getattr("CallableProxyType")?.unbind(),
