@@ -234,7 +234,12 @@ impl<'py> Facts<'py> {
                         continue;
                     }
                     let mut stands_before = false;
-                    for (later, _) in is_foreign.iter().enumerate().skip(position + 1).filter(|(_, is)| **is) {
+                    for (later, _) in is_foreign
+                        .iter()
+                        .enumerate()
+                        .skip(position + 1)
+                        .filter(|(_, is)| **is)
+                    {
                         // What bases ask without having it themselves.
                         let is_asked = matches!(name.as_str(), "__init__" | "__missing__" | "__new__");
                         stands_before |= is_asked || read(&facts.dicts[later], &name)?.is_some();
